@@ -1,0 +1,106 @@
+#include "autograd/array/array.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace autograd {
+
+Ref<Buffer> Buffer::allocate(std::size_t bytes) {
+  void* memory = ::operator new(kAlignment + bytes, std::align_val_t(kAlignment));
+  static_assert(sizeof(Buffer) <= kAlignment);
+  return Ref<Buffer>(new (memory) Buffer);
+}
+
+void Buffer::destroy(Buffer* buffer) noexcept {
+  buffer->~Buffer();
+  ::operator delete(static_cast<void*>(buffer), std::align_val_t(kAlignment));
+}
+
+Array Array::empty(const Shape& shape, DType dtype) {
+  const auto item = static_cast<Index>(item_size(dtype));
+  const Index limit = std::numeric_limits<Index>::max() - static_cast<Index>(Buffer::kAlignment);
+  if (shape.numel() > limit / item) {
+    fail<ShapeError>("array of shape {}: {} elements of {} bytes are beyond the address space",
+                     shape.str(), shape.numel(), item);
+  }
+  return Array(shape, dtype, Buffer::allocate(static_cast<std::size_t>(shape.numel() * item)));
+}
+
+Array Array::full(const Shape& shape, double value, DType dtype) {
+  return dispatch_any(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    return build<T>(shape,
+                    [&](std::span<T> x) { std::fill(x.begin(), x.end(), static_cast<T>(value)); });
+  });
+}
+
+template <class T>
+Array Array::from(std::span<const T> values, const Shape& shape) {
+  if (static_cast<Index>(values.size()) != shape.numel()) {
+    fail<ShapeError>("from_values: shape {} takes {} values, got {}", shape.str(), shape.numel(),
+                     values.size());
+  }
+  return build<T>(shape,
+                  [&](std::span<T> x) { std::copy(values.begin(), values.end(), x.begin()); });
+}
+template Array Array::from(std::span<const float>, const Shape&);
+template Array Array::from(std::span<const double>, const Shape&);
+template Array Array::from(std::span<const std::int64_t>, const Shape&);
+template Array Array::from(std::span<const bool>, const Shape&);
+
+Array Array::reshape(const Shape& shape) const {
+  if (shape.numel() != numel()) {
+    fail<ShapeError>("reshape: {} has {} elements, {} has {}", shape_.str(), numel(), shape.str(),
+                     shape.numel());
+  }
+  return Array(shape, dtype_, buffer_);
+}
+
+Array Array::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  return dispatch_any(dtype_, [&](auto from_tag) {
+    return dispatch_any(dtype, [&](auto to_tag) {
+      using From = decltype(from_tag);
+      using To = decltype(to_tag);
+      const std::span<const From> x = read<From>();
+      return build<To>(shape_, [&](std::span<To> y) {
+        std::transform(x.begin(), x.end(), y.begin(), [](From v) { return static_cast<To>(v); });
+      });
+    });
+  });
+}
+
+double Array::at(Index position) const {
+  if (position < 0 || position >= numel()) {
+    fail<ValueError>("at: expected a position in [0, {}), got {}", numel(), position);
+  }
+  return dispatch_any(dtype_, [&](auto tag) {
+    return static_cast<double>(read<decltype(tag)>()[static_cast<std::size_t>(position)]);
+  });
+}
+
+void Array::check_dtype(DType wanted) const {
+  if (dtype_ != wanted) {
+    fail<DTypeError>("array of shape {}: expected {}, it is {}", shape_.str(), name(wanted),
+                     name(dtype_));
+  }
+}
+
+void Array::unshare() {
+  if (buffer_->unique()) return;
+  Ref<Buffer> own = Buffer::allocate(bytes());
+  std::memcpy(own->data(), buffer_->data(), bytes());
+  buffer_ = std::move(own);
+}
+
+bool bit_equal(const Array& a, const Array& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  return dispatch_any(a.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    return std::memcmp(a.read<T>().data(), b.read<T>().data(), a.bytes()) == 0;
+  });
+}
+
+}  // namespace autograd

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "autograd/errors.h"
+
+namespace autograd {
+
+/// f32 and f64 take part in arithmetic and carry gradients; i64 holds indices and labels; b8 masks.
+enum class DType : std::uint8_t { f32, f64, i64, b8 };
+
+const char* name(DType dtype);       // "f32"
+std::size_t item_size(DType dtype);  // bytes an element
+inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  else if constexpr (std::is_same_v<T, double>) return DType::f64;
+  else if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  else {
+    static_assert(std::is_same_v<T, bool>, "an element is float, double, int64_t or bool");
+    return DType::b8;
+  }
+}
+
+/// f(float{}) or f(double{}); DTypeError in the name of `op` for anything else.
+template <class F>
+decltype(auto) dispatch_float(DType dtype, const char* op, F&& f) {
+  if (dtype == DType::f32) return f(float{});
+  if (dtype == DType::f64) return f(double{});
+  fail<DTypeError>("{}: expected f32 or f64, got {}", op, name(dtype));
+}
+
+/// f(T{}) for the element type T of any dtype.
+template <class F>
+decltype(auto) dispatch_any(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    case DType::i64: return f(std::int64_t{});
+    case DType::b8: break;
+  }
+  return f(bool{});
+}
+
+}  // namespace autograd

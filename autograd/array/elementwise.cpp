@@ -1,0 +1,138 @@
+#include "autograd/array/elementwise.h"
+
+#include "autograd/array/layout.h"
+
+namespace autograd {
+
+BroadcastPlan merge_axes(const Shape& shape, const Strides& a, const Strides& b) {
+  BroadcastPlan plan;
+  plan.shape = shape;
+  int used = -1;  // last merged axis
+  for (int i = 0; i < shape.rank(); ++i) {
+    const Index size = shape[i];
+    if (size == 1) continue;
+    const bool merges =
+        used >= 0 && plan.a_stride[used] == a[i] * size && plan.b_stride[used] == b[i] * size;
+    if (!merges) plan.size[++used] = 1;
+    plan.size[used] *= size;
+    plan.a_stride[used] = a[i];
+    plan.b_stride[used] = b[i];
+  }
+  if (used < 0) plan.size[++used] = 1;  // one element
+  plan.rank = used + 1;
+  return plan;
+}
+
+Strides broadcast_strides(const Shape& from, const Shape& to) {
+  const Strides own = from.strides();
+  Strides strides{};
+  for (int i = 1; i <= from.rank(); ++i) {
+    const int axis = from.rank() - i;
+    strides[to.rank() - i] = from[axis] == 1 ? 0 : own[axis];
+  }
+  return strides;
+}
+
+BroadcastPlan plan_broadcast(const Shape& a, const Shape& b, const char* op) {
+  const Shape shape = broadcast(a, b, op);
+  return merge_axes(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
+}
+
+void for_each_row(const BroadcastPlan& plan,
+                  const std::function<void(Index, Index, Index, Index, Index)>& row) {
+  if (plan.shape.numel() == 0) return;
+  const int last = plan.rank - 1;
+  const Index width = plan.size[last], rows = plan.shape.numel() / width;
+  const auto call = [&](Index r, Index begin, Index end) {
+    Index oa = 0, ob = 0, rest = r;
+    for (int i = last - 1; i >= 0; --i) {
+      const Index at = rest % plan.size[i];
+      rest /= plan.size[i];
+      oa += at * plan.a_stride[i];
+      ob += at * plan.b_stride[i];
+    }
+    row(r * width, oa, ob, begin, end);
+  };
+  if (rows == 1) {
+    parallel_for(width, kGrain, [&](Index begin, Index end) { call(0, begin, end); });
+    return;
+  }
+  parallel_for(rows, std::max<Index>(1, kGrain / width), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) call(r, 0, width);
+  });
+}
+
+void check_same_dtype(const Array& a, const Array& b, const char* op) {
+  if (a.dtype() != b.dtype()) {
+    fail<DTypeError>("{}: expected equal dtypes, got {} and {}", op, name(a.dtype()),
+                     name(b.dtype()));
+  }
+}
+
+Array operator+(const Array& a, const Array& b) {
+  return zip(a, b, "add", [](auto x, auto y) { return x + y; });
+}
+Array operator-(const Array& a, const Array& b) {
+  return zip(a, b, "sub", [](auto x, auto y) { return x - y; });
+}
+Array operator*(const Array& a, const Array& b) {
+  return zip(a, b, "mul", [](auto x, auto y) { return x * y; });
+}
+Array operator/(const Array& a, const Array& b) {
+  return zip(a, b, "div", [](auto x, auto y) { return x / y; });
+}
+Array operator-(const Array& a) {
+  return map(a, "neg", [](auto x) { return -x; });
+}
+Array operator*(const Array& a, double s) {
+  return map(a, "scale", [s](auto x) { return x * static_cast<decltype(x)>(s); });
+}
+Array operator+(const Array& a, double s) {
+  return map(a, "shift", [s](auto x) { return x + static_cast<decltype(x)>(s); });
+}
+
+void add_in_place(Array& into, const Array& g) {
+  check_same_dtype(into, g, "add_in_place");
+  if (into.shape() != g.shape()) {
+    fail<ShapeError>("add_in_place: expected equal shapes, got {} and {}", into.shape().str(),
+                     g.shape().str());
+  }
+  dispatch_float(into.dtype(), "add_in_place", [&](auto tag) {
+    using T = decltype(tag);
+    const Array keep = g;  // `g` may be `into` itself
+    const std::span<const T> y = keep.read<T>();
+    into.write<T>([&](std::span<T> x) {
+      parallel_for(static_cast<Index>(x.size()), kGrain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) x[i] += y[i];
+      });
+    });
+  });
+}
+
+Array where(const Array& mask, const Array& a, const Array& b) {
+  check_same_dtype(a, b, "where");
+  const Shape shape = broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
+  const Array m = expand(mask, shape), x = expand(a, shape), y = expand(b, shape);
+  return dispatch_float(a.dtype(), "where", [&](auto tag) {
+    using T = decltype(tag);
+    const auto chosen = m.read<bool>();
+    const auto if_true = x.read<T>(), if_false = y.read<T>();
+    return Array::build<T>(shape, [&](std::span<T> z) {
+      parallel_for(shape.numel(), kGrain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) z[i] = chosen[i] ? if_true[i] : if_false[i];
+      });
+    });
+  });
+}
+
+bool all_finite(const Array& a) {
+  if (!is_float(a.dtype())) return true;
+  return dispatch_float(a.dtype(), "all_finite", [&](auto tag) {
+    using T = decltype(tag);
+    T zero = 0;  // x * 0 is NaN exactly for NaN and infinities
+    for (const T x : a.read<T>()) zero += x * T(0);
+    return zero == T(0);
+  });
+}
+
+}  // namespace autograd

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <algorithm>
+
+#include "autograd/array/array.h"
+#include "autograd/array/parallel.h"
+
+namespace autograd {
+
+/// f applied to every element of a float array; f is generic: auto f(T x) -> T.
+template <class F>
+Array map(const Array& a, const char* op, F f) {
+  return dispatch_float(a.dtype(), op, [&](auto tag) {
+    using T = decltype(tag);
+    const std::span<const T> x = a.read<T>();
+    return Array::build<T>(a.shape(), [&](std::span<T> y) {
+      parallel_for(a.numel(), kGrain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) y[i] = f(x[i]);
+      });
+    });
+  });
+}
+
+/// How two operands walk through their broadcast result: neighbouring axes that both operands cross
+/// alike are merged, so most cases end with one or two axes. Strides are in elements, 0 where an
+/// operand repeats.
+struct BroadcastPlan {
+  Shape shape;                                // of the result
+  int rank = 0;                               // merged axes, at least 1
+  std::array<Index, Shape::kMaxRank> size{};  // of each merged axis
+  Strides a_stride{};
+  Strides b_stride{};
+};
+BroadcastPlan merge_axes(const Shape& shape, const Strides& a, const Strides& b);
+BroadcastPlan plan_broadcast(const Shape& a, const Shape& b, const char* op);
+/// Strides of `from` along the axes of `to`, to which it broadcasts; 0 where it repeats.
+Strides broadcast_strides(const Shape& from, const Shape& to);
+
+/// Calls row(out_offset, a_offset, b_offset, begin, end) for pieces of the innermost merged axis,
+/// in parallel; the piece is elements [begin, end) of a row that starts at those offsets.
+void for_each_row(const BroadcastPlan& plan,
+                  const std::function<void(Index, Index, Index, Index, Index)>& row);
+
+namespace detail {
+
+// The compiler vectorises each of the three stride patterns by itself.
+template <class T, class R, class F>
+void zip_row(const T* a, Index sa, const T* b, Index sb, R* out, Index begin, Index end, F& f) {
+  if (sa == 1 && sb == 1) {
+    for (Index i = begin; i < end; ++i) out[i] = f(a[i], b[i]);
+  } else if (sa == 1 && sb == 0) {
+    const T y = *b;
+    for (Index i = begin; i < end; ++i) out[i] = f(a[i], y);
+  } else if (sa == 0 && sb == 1) {
+    const T x = *a;
+    for (Index i = begin; i < end; ++i) out[i] = f(x, b[i]);
+  } else {
+    for (Index i = begin; i < end; ++i) out[i] = f(a[i * sa], b[i * sb]);
+  }
+}
+
+template <class T, class R, class F>
+Array zip_typed(const Array& a, const Array& b, const char* op, F& f) {
+  const BroadcastPlan plan = plan_broadcast(a.shape(), b.shape(), op);
+  const T* x = a.read<T>().data();
+  const T* y = b.read<T>().data();
+  const Index sa = plan.a_stride[plan.rank - 1], sb = plan.b_stride[plan.rank - 1];
+  return Array::build<R>(plan.shape, [&](std::span<R> z) {
+    for_each_row(plan, [&](Index oz, Index ox, Index oy, Index begin, Index end) {
+      zip_row(x + ox, sa, y + oy, sb, z.data() + oz, begin, end, f);
+    });
+  });
+}
+
+}  // namespace detail
+
+/// DTypeError, in the name of `op`, unless both have the same dtype.
+void check_same_dtype(const Array& a, const Array& b, const char* op);
+
+/// f applied to pairs of elements of two float arrays that broadcast together.
+template <class F>
+Array zip(const Array& a, const Array& b, const char* op, F f) {
+  check_same_dtype(a, b, op);
+  return dispatch_float(a.dtype(), op, [&](auto tag) {
+    using T = decltype(tag);
+    return detail::zip_typed<T, T>(a, b, op, f);
+  });
+}
+
+/// The same for a predicate on any equal dtype: the result is a mask (b8).
+template <class F>
+Array compare(const Array& a, const Array& b, const char* op, F f) {
+  check_same_dtype(a, b, op);
+  return dispatch_any(a.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    return detail::zip_typed<T, bool>(a, b, op, f);
+  });
+}
+
+// Arithmetic on float arrays, broadcasting; a double stands for an array full of it.
+Array operator+(const Array& a, const Array& b);
+Array operator-(const Array& a, const Array& b);
+Array operator*(const Array& a, const Array& b);
+Array operator/(const Array& a, const Array& b);
+Array operator-(const Array& a);
+Array operator*(const Array& a, double s);
+Array operator+(const Array& a, double s);
+
+/// into += g, in place where `into` owns its memory alone. Same shape and dtype.
+void add_in_place(Array& into, const Array& g);
+
+/// Elements of `a` where the mask (b8) is true, of `b` elsewhere; all three broadcast.
+Array where(const Array& mask, const Array& a, const Array& b);
+
+/// Whether every element is finite; true for i64 and b8.
+bool all_finite(const Array& a);
+
+}  // namespace autograd

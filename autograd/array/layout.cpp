@@ -1,0 +1,161 @@
+#include "autograd/array/layout.h"
+
+#include <algorithm>
+
+#include "autograd/array/elementwise.h"
+#include "autograd/array/parallel.h"
+
+namespace autograd {
+namespace {
+
+// A contiguous array of `shape` whose elements lie in `a` at `offset` plus these strides.
+Array gather(const Array& a, const Shape& shape, const Strides& strides, Index offset) {
+  const BroadcastPlan plan = merge_axes(shape, strides, Strides{});
+  const Index step = plan.a_stride[plan.rank - 1];
+  return dispatch_any(a.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = a.read<T>().data() + offset;
+    return Array::build<T>(shape, [&](std::span<T> y) {
+      for_each_row(plan, [&](Index oy, Index ox, Index, Index begin, Index end) {
+        const T* from = x + ox;
+        T* to = y.data() + oy;
+        if (step == 1) {
+          std::copy(from + begin, from + end, to + begin);
+        } else if (step == 0) {
+          std::fill(to + begin, to + end, *from);
+        } else {
+          for (Index i = begin; i < end; ++i) to[i] = from[i * step];
+        }
+      });
+    });
+  });
+}
+
+// Elements before an axis and behind it.
+Index outer_size(const Shape& shape, int axis) {
+  Index n = 1;
+  for (int i = 0; i < axis; ++i) n *= shape[i];
+  return n;
+}
+Index inner_size(const Shape& shape, int axis) {
+  Index n = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) n *= shape[i];
+  return n;
+}
+
+}  // namespace
+
+Array permute(const Array& a, std::span<const int> axes) {
+  const Strides own = a.shape().strides();
+  std::array<Index, Shape::kMaxRank> sizes{};
+  Strides strides{};
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < axes.size() && i < sizes.size(); ++i) {
+    const int from = a.shape().axis(axes[i], "permute");
+    seen |= 1u << from;
+    sizes[i] = a.shape()[from];
+    strides[i] = own[from];
+  }
+  if (axes.size() != static_cast<std::size_t>(a.rank()) || seen != (1u << a.rank()) - 1u) {
+    fail<ShapeError>("permute: expected each of the {} dims of {} once", a.rank(), a.shape().str());
+  }
+  return gather(a, Shape(std::span<const Index>(sizes.data(), axes.size())), strides, 0);
+}
+
+Array transpose(const Array& a, int axis0, int axis1) {
+  std::array<int, Shape::kMaxRank> axes{};
+  for (int i = 0; i < a.rank(); ++i) axes[i] = i;
+  std::swap(axes[a.shape().axis(axis0, "transpose")], axes[a.shape().axis(axis1, "transpose")]);
+  return permute(a, std::span<const int>(axes.data(), static_cast<std::size_t>(a.rank())));
+}
+
+Array expand(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  if (!broadcasts_to(a.shape(), shape)) {
+    fail<ShapeError>("expand: {} does not broadcast to {}", a.shape().str(), shape.str());
+  }
+  return gather(a, shape, broadcast_strides(a.shape(), shape), 0);
+}
+
+Array narrow(const Array& a, int axis, Index start, Index length) {
+  const Index size = a.shape()[axis];
+  if (start < 0 || length < 0 || start > size || length > size - start) {
+    fail<ShapeError>("narrow: expected a part of [0, {}) along dim {} of {}, got [{}, {})", size,
+                     axis, a.shape().str(), start, start + length);
+  }
+  const Strides strides = a.shape().strides();
+  return gather(a, a.shape().with(axis, length), strides, start * strides[axis]);
+}
+
+Array concat(std::span<const Array> parts, int axis) {
+  if (parts.empty()) fail<ShapeError>("concat: expected at least one part, got none");
+  Index length = 0;
+  for (const Array& part : parts) {
+    check_same_dtype(parts[0], part, "concat");
+    if (part.rank() != parts[0].rank() ||
+        part.shape().with(axis, 1) != parts[0].shape().with(axis, 1)) {
+      fail<ShapeError>("concat: expected shapes equal but for dim {}, got {} and {}", axis,
+                       parts[0].shape().str(), part.shape().str());
+    }
+    length += part.shape()[axis];
+  }
+  const Shape shape = parts[0].shape().with(axis, length);
+  const Index outer = outer_size(shape, axis), inner = inner_size(shape, axis);
+  return dispatch_any(parts[0].dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    return Array::build<T>(shape, [&](std::span<T> y) {
+      Index start = 0;
+      for (const Array& part : parts) {
+        const Index run = part.shape()[axis] * inner;
+        const T* x = part.read<T>().data();
+        T* to = y.data() + start;
+        for (Index o = 0; o < outer; ++o)
+          std::copy(x + o * run, x + (o + 1) * run, to + o * length * inner);
+        start += run;
+      }
+    });
+  });
+}
+
+void add_to_narrow(Array& into, const Array& g, int axis, Index start) {
+  check_same_dtype(into, g, "add_to_narrow");
+  const Index length = g.shape()[axis];
+  if (into.shape().with(axis, length) != g.shape() || start < 0 ||
+      start + length > into.shape()[axis]) {
+    fail<ShapeError>("add_to_narrow: {} is no part of {} at {} along dim {}", g.shape().str(),
+                     into.shape().str(), start, axis);
+  }
+  const Index inner = inner_size(g.shape(), axis), run = length * inner;
+  const Index stride = into.shape()[axis] * inner;
+  dispatch_float(g.dtype(), "add_to_narrow", [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = g.read<T>().data();
+    into.write<T>([&](std::span<T> y) {
+      T* to = y.data() + start * inner;
+      const Index rows = outer_size(g.shape(), axis);
+      parallel_for(rows, std::max<Index>(1, kGrain / std::max<Index>(1, run)),
+                   [&](Index begin, Index end) {
+                     for (Index o = begin; o < end; ++o) {
+                       for (Index i = 0; i < run; ++i) to[o * stride + i] += x[o * run + i];
+                     }
+                   });
+    });
+  });
+}
+
+Array tril(const Array& a, Index diagonal) {
+  if (a.rank() < 2) fail<ShapeError>("tril: expected rank 2 or more, got {}", a.shape().str());
+  const Index rows = a.shape()[a.rank() - 2], columns = a.shape()[a.rank() - 1];
+  return dispatch_any(a.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    Array out = a;
+    out.write<T>([&](std::span<T> y) {
+      for (Index i = 0; i < a.numel(); ++i) {
+        if (i % columns > i / columns % rows + diagonal) y[static_cast<std::size_t>(i)] = T(0);
+      }
+    });
+    return out;
+  });
+}
+
+}  // namespace autograd

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "autograd/array/array.h"
+
+namespace autograd {
+
+// All of these copy, whatever the dtype: an Array is always contiguous.
+
+Array permute(const Array& a, std::span<const int> axes);  // result axis i is a's axis axes[i]
+Array transpose(const Array& a, int axis0, int axis1);
+Array expand(const Array& a, const Shape& shape);  // ShapeError unless a broadcasts to it
+Array narrow(const Array& a, int axis, Index start, Index length);
+Array concat(std::span<const Array> parts, int axis);
+/// into[start : start + length along axis] += g, where g has that part's shape; floats.
+void add_to_narrow(Array& into, const Array& g, int axis, Index start);
+/// The elements with column <= row + diagonal in the last two axes; 0 elsewhere.
+Array tril(const Array& a, Index diagonal = 0);
+
+}  // namespace autograd

@@ -1,0 +1,222 @@
+#include "autograd/array/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "autograd/array/parallel.h"
+
+namespace autograd {
+namespace {
+
+// An array seen as (outer, n, inner), reduced over n.
+struct Split3 {
+  Index outer, n, inner;
+};
+
+constexpr Index kLanes = 8;
+constexpr Index kColumns = 256;  // double accumulators that stay in the L1 cache
+
+template <class T>
+double sum_chunk(const T* x, Index n) {
+  double lane[kLanes] = {};
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (Index j = 0; j < kLanes; ++j) lane[j] += static_cast<double>(x[i + j]);
+  }
+  for (Index j = 0; i < n; ++i, ++j) lane[j] += static_cast<double>(x[i]);
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+// Chunks of kGrain, added in order: the same bits however many threads take part.
+template <class T>
+double sum_run(const T* x, Index n) {
+  double total = 0;
+  for (Index i = 0; i < n; i += kGrain) total += sum_chunk(x + i, std::min(kGrain, n - i));
+  return total;
+}
+
+template <class T>
+double sum_run_parallel(const T* x, Index n) {
+  std::vector<double> chunk(static_cast<std::size_t>((n + kGrain - 1) / kGrain));
+  parallel_for(n, kGrain, [&](Index begin, Index end) {
+    chunk[static_cast<std::size_t>(begin / kGrain)] = sum_chunk(x + begin, end - begin);
+  });
+  double total = 0;
+  for (const double c : chunk) total += c;
+  return total;
+}
+
+template <class T>
+void sum_columns(const T* x, T* y, const Split3& s) {
+  const Index blocks = (s.inner + kColumns - 1) / kColumns;
+  const Index grain = std::max<Index>(1, kGrain / std::max<Index>(1, s.n * kColumns));
+  parallel_for(s.outer * blocks, grain, [&](Index begin, Index end) {
+    for (Index b = begin; b < end; ++b) {
+      const Index first = b % blocks * kColumns, width = std::min(kColumns, s.inner - first);
+      const T* from = x + b / blocks * s.n * s.inner + first;
+      double total[kColumns] = {};
+      for (Index i = 0; i < s.n; ++i) {
+        for (Index j = 0; j < width; ++j) total[j] += static_cast<double>(from[i * s.inner + j]);
+      }
+      T* to = y + b / blocks * s.inner + first;
+      for (Index j = 0; j < width; ++j) to[j] = static_cast<T>(total[j]);
+    }
+  });
+}
+
+template <class T>
+void sum_middle(const T* x, T* y, const Split3& s) {
+  if (s.inner != 1) return sum_columns(x, y, s);
+  if (s.outer == 1) {
+    *y = static_cast<T>(sum_run_parallel(x, s.n));
+    return;
+  }
+  parallel_for(s.outer, std::max<Index>(1, kGrain / std::max<Index>(1, s.n)),
+               [&](Index begin, Index end) {
+                 for (Index r = begin; r < end; ++r)
+                   y[r] = static_cast<T>(sum_run(x + r * s.n, s.n));
+               });
+}
+
+// better(x, m) says that x replaces m; a NaN replaces all and is replaced by none.
+template <class T, class Better>
+void extreme_middle(const T* x, T* y, const Split3& s, Better better) {
+  const Index grain = std::max<Index>(1, kGrain / std::max<Index>(1, s.n * s.inner));
+  parallel_for(s.outer, grain, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* from = x + r * s.n * s.inner;
+      T* to = y + r * s.inner;
+      std::copy(from, from + s.inner, to);
+      for (Index i = 1; i < s.n; ++i) {
+        for (Index j = 0; j < s.inner; ++j) {
+          const T v = from[i * s.inner + j];
+          to[j] = better(v, to[j]) || v != v ? v : to[j];
+        }
+      }
+    }
+  });
+}
+
+// Runs kernel(x, y, split) once for every run of neighbouring reduced axes, the last run first.
+template <class Kernel>
+Array reduce(const Array& a, Axes axes, KeepDim keep, const char* op, Kernel kernel) {
+  const Shape result = reduced(a.shape(), axes, keep);
+  return dispatch_float(a.dtype(), op, [&](auto tag) {
+    using T = decltype(tag);
+    Array current = a;
+    Index inner = 1;
+    for (int axis = a.rank() - 1; axis >= 0;) {
+      if (!axes.contains(axis)) {
+        inner *= a.shape()[axis--];
+        continue;
+      }
+      Split3 s{1, 1, inner};
+      while (axis >= 0 && axes.contains(axis)) s.n *= a.shape()[axis--];
+      for (int i = 0; i <= axis; ++i) s.outer *= a.shape()[i];
+      const std::span<const T> x = current.read<T>();
+      current = Array::build<T>(Shape{s.outer, s.inner}, [&](std::span<T> y) {
+        if (!y.empty()) kernel(x.data(), y.data(), s);
+      });
+    }
+    return current.reshape(result);
+  });
+}
+
+void check_not_empty(const Array& a, Axes axes, const char* op) {
+  for (int i = 0; i < a.rank(); ++i) {
+    if (axes.contains(i) && a.shape()[i] == 0) {
+      fail<ShapeError>("{}: expected elements along dim {}, got shape {}", op, i, a.shape().str());
+    }
+  }
+}
+
+}  // namespace
+
+Axes Axes::of(const Shape& shape, std::span<const int> dims, const char* op) {
+  if (dims.empty()) return Axes((1u << shape.rank()) - 1u);
+  Axes axes(0);
+  for (const int dim : dims) {
+    if (shape.rank() == 0 && (dim == 0 || dim == -1)) continue;  // a scalar passes for one element
+    const int axis = shape.axis(dim, op);
+    if (axes.contains(axis)) {
+      fail<ShapeError>("{}: dim {} is given twice for shape {}", op, dim, shape.str());
+    }
+    axes.bits_ |= 1u << axis;
+  }
+  return axes;
+}
+
+Shape reduced(const Shape& shape, Axes axes, KeepDim keep) {
+  Shape result = shape;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    if (axes.contains(i)) result = keep == KeepDim::yes ? result.with(i, 1) : result.without(i);
+  }
+  return result;
+}
+
+Array sum(const Array& a, Axes axes, KeepDim keep) {
+  return reduce(a, axes, keep, "sum",
+                [](auto* x, auto* y, const Split3& s) { sum_middle(x, y, s); });
+}
+
+Array sum(const Array& a, int dim, KeepDim keep) {
+  return sum(a, Axes::one(a.shape().axis(dim, "sum")), keep);
+}
+
+Array sum(const Array& a) { return sum(a, Axes::of(a.shape(), {}, "sum"), KeepDim::no); }
+
+Array max(const Array& a, Axes axes, KeepDim keep) {
+  check_not_empty(a, axes, "max");
+  return reduce(a, axes, keep, "max", [](auto* x, auto* y, const Split3& s) {
+    extreme_middle(x, y, s, [](auto v, auto m) { return v > m; });
+  });
+}
+
+Array min(const Array& a, Axes axes, KeepDim keep) {
+  check_not_empty(a, axes, "min");
+  return reduce(a, axes, keep, "min", [](auto* x, auto* y, const Split3& s) {
+    extreme_middle(x, y, s, [](auto v, auto m) { return v < m; });
+  });
+}
+
+Array argmax(const Array& a, int axis, KeepDim keep) {
+  check_not_empty(a, Axes::one(axis), "argmax");
+  Split3 s{1, a.shape()[axis], 1};
+  for (int i = 0; i < a.rank(); ++i) (i < axis ? s.outer : s.inner) *= i == axis ? 1 : a.shape()[i];
+  return dispatch_float(a.dtype(), "argmax", [&](auto tag) {
+    using T = decltype(tag);
+    const std::span<const T> x = a.read<T>();
+    return Array::build<std::int64_t>(
+        reduced(a.shape(), Axes::one(axis), keep), [&](std::span<std::int64_t> y) {
+          for (Index o = 0; o < s.outer; ++o) {
+            for (Index j = 0; j < s.inner; ++j) {
+              const T* from = x.data() + o * s.n * s.inner + j;
+              Index best = 0;
+              for (Index i = 1; i < s.n; ++i) {
+                const T v = from[i * s.inner], m = from[best * s.inner];
+                if (v > m || (v != v && m == m)) best = i;
+              }
+              y[static_cast<std::size_t>(o * s.inner + j)] = best;
+            }
+          }
+        });
+  });
+}
+
+Array sum_to(const Array& g, const Shape& shape) {
+  if (g.shape() == shape) return g;
+  if (!broadcasts_to(shape, g.shape())) {
+    fail<ShapeError>("sum_to: {} does not broadcast to {}", shape.str(), g.shape().str());
+  }
+  const int extra = g.rank() - shape.rank();
+  std::vector<int> dims;
+  for (int i = 0; i < g.rank(); ++i) {
+    if (i < extra || shape[i - extra] != g.shape()[i]) dims.push_back(i);
+  }
+  if (dims.empty()) return g.reshape(shape);
+  return sum(g, Axes::of(g.shape(), dims, "sum_to"), KeepDim::yes).reshape(shape);
+}
+
+}  // namespace autograd

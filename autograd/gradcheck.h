@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/tensor.h"
+
+namespace autograd {
+
+struct GradcheckOptions {
+  double rtol = 1e-6;
+  double atol = 1e-8;
+  double step = 1e-3;          // of the central differences, times max(1, |x|); where the gradient
+                               // disagrees, 0.1, 0.01 and 0.001 of it are tried too
+  Index max_elements = 512;    // an input with more is sampled
+  std::uint64_t seed = 0;      // of the cotangent and the sample
+  bool allow_vacuous = false;  // accept a function whose gradient is zero everywhere
+};
+
+/// One compared number. `index` is the row-major position in the input, or one of the two below.
+struct GradcheckElement {
+  static constexpr Index kRandomDirection = -1;  // the derivative along one
+  static constexpr Index kKinksTogether = -2;    // along the move of all points at a kink at once
+
+  int input = 0;
+  Index index = 0;
+  double analytic = 0;
+  double numeric = 0;
+  double abs_error = 0;  // at a kink: from the nearest of the slopes between left and right
+  double rel_error = 0;  // abs_error / max(|analytic|, |numeric|), 0 for 0 / 0
+  double excess = 0;     // abs_error / (atol + rtol * |numeric|): above 1 fails
+};
+
+struct GradcheckReport {
+  bool ok = true;
+  Index checked = 0;  // numbers compared
+  Index wrong = 0;    // of these, how many are too far apart
+  Index kinks = 0;    // points where the function bends: held to the bracket of both slopes
+  Index refined = 0;  // points that agree only at a smaller step: a kink or a sharp bend nearby
+  GradcheckElement worst;  // largest excess
+  std::string message;     // "" when ok (or a note on kinks); else what failed and where, one line
+};
+
+using GradcheckFunction = std::function<Tensor(const std::vector<Tensor>& inputs)>;
+
+/// Holds the gradients that backward computes for f at `inputs` to numerical ones: f64, central
+/// differences at two steps sharpened by Richardson extrapolation, a random cotangent (a plain sum
+/// would let softmax pass with any gradient). Checks every input that requires a gradient; f64 only
+/// (DTypeError). Inputs are perturbed in place and restored, so modules whose parameters are among
+/// them can be checked. Also fails when f is not deterministic, when two backwards differ in a bit,
+/// when f changes its inputs, when a gradient has another shape than its input, and when every
+/// number is zero (vacuous). At a kink the analytic value has to lie between the one-sided slopes;
+/// where there are several, also when all of them move at once (a tie of max must share).
+/// GraphError if no input requires a gradient, or one that does is the result of an op. What f
+/// throws passes through; the inputs are restored all the same. Their `.grad` is not touched.
+GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
+                          const GradcheckOptions& options = {});
+
+/// The same against gradients claimed by the caller: claimed(inputs, cotangent) returns one
+/// gradient an input.
+using ClaimedGradient =
+    std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs, const Tensor& cotangent)>;
+GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
+                          const ClaimedGradient& claimed, const GradcheckOptions& options = {});
+
+}  // namespace autograd

@@ -1,0 +1,102 @@
+#include "autograd/graph/record.h"
+
+#include <cmath>
+
+#include "autograd/graph/grad_mode.h"
+
+namespace autograd {
+namespace {
+
+bool wants_gradient(const TensorRef& tensor) { return tensor && tensor->node; }
+
+std::string describe_all(const std::vector<const TensorImpl*>& inputs,
+                         const std::vector<Range>& ranges) {
+  std::string text;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    text += fmt::format("{}operand {} {}", i ? ", " : "", i,
+                        describe(inputs[i]->data.shape(), ranges[i]));
+  }
+  return text;
+}
+
+// Policy of the anomaly guard, forward: see AnomalyGuard.
+std::vector<Range> watch(const char* op, const Array& out,
+                         const std::vector<const TensorImpl*>& inputs, Fills fills) {
+  std::vector<Range> ranges;
+  bool any_nan = false, all_are_finite = true;
+  for (const TensorImpl* input : inputs) {
+    ranges.push_back(range_of(input->data));
+    any_nan = any_nan || ranges.back().nans > 0;
+    all_are_finite = all_are_finite && ranges.back().finite();
+  }
+  const Range made = range_of(out);
+  const bool made_nan = made.nans > 0 && !any_nan;
+  const bool made_infinity = !made.finite() && made.nans == 0 && all_are_finite;
+  if (made_nan || (made_infinity && fills == Fills::no)) {
+    fail<NumericError>("{}: forward made {} from {}: result {}", op,
+                       made_nan ? "NaN" : "an infinity", describe_all(inputs, ranges),
+                       describe(out.shape(), made));
+  }
+  return ranges;
+}
+
+Edge edge_to(const TensorRef& tensor, const Shape& out, GradientRule rule) {
+  const Shape& shape = tensor->data.shape();
+  return {tensor->node, std::move(rule), shape, shape != out && broadcasts_to(shape, out)};
+}
+
+// The output, with a node when an input wants a gradient. `inputs` holds nulls for undefined ones.
+TensorRef wrap(const char* op, Array out, const std::vector<const TensorImpl*>& inputs, Fills fills,
+               bool any_wants) {
+  std::unique_ptr<std::vector<Range>> ranges;
+  if (AnomalyGuard::active()) {
+    ranges = std::make_unique<std::vector<Range>>(watch(op, out, inputs, fills));
+  }
+  TensorRef result(new TensorImpl(std::move(out)));
+  result->op = op;
+  if (any_wants && grad_enabled()) {
+    result->node = Ref<Node>(new Node(op, result->data.shape(), result->data.dtype()));
+    result->node->operands = std::move(ranges);
+  }
+  return result;
+}
+
+}  // namespace
+
+TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills) {
+  bool any_wants = false;
+  std::vector<const TensorImpl*> defined;
+  for (const Input& input : inputs) {
+    any_wants = any_wants || wants_gradient(input.tensor);
+    if (AnomalyGuard::active() && input.tensor) defined.push_back(input.tensor.get());
+  }
+  const TensorRef result = wrap(op, std::move(out), defined, fills, any_wants);
+  if (!result->node) return result;
+  result->node->edges.reserve(inputs.size());
+  for (Input& input : inputs) {
+    if (!wants_gradient(input.tensor)) continue;
+    result->node->edges.push_back(
+        edge_to(input.tensor, result->data.shape(), std::move(input.rule)));
+  }
+  return result;
+}
+
+TensorRef record_joint(const char* op, Array out, const std::vector<TensorRef>& inputs,
+                       JointRule rule) {
+  bool any_wants = false;
+  std::vector<const TensorImpl*> defined;
+  for (const TensorRef& input : inputs) {
+    any_wants = any_wants || wants_gradient(input);
+    if (AnomalyGuard::active() && input) defined.push_back(input.get());
+  }
+  const TensorRef result = wrap(op, std::move(out), defined, Fills::no, any_wants);
+  if (!result->node) return result;
+  for (const TensorRef& input : inputs) {
+    const bool wants = wants_gradient(input);
+    result->node->edges.push_back(wants ? edge_to(input, result->data.shape(), {}) : Edge{});
+  }
+  result->node->joint = std::move(rule);
+  return result;
+}
+
+}  // namespace autograd

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "autograd/graph/node.h"
+
+namespace autograd {
+
+/// An input of an op together with how the gradient flows back to it.
+struct Input {
+  TensorRef tensor;
+  GradientRule rule;
+};
+
+/// Whether the anomaly guard lets this op put infinities into its output: only masked_fill does.
+enum class Fills : bool { no, yes };
+
+TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills = Fills::no);
+
+/// How every op ends: wraps `out` and, where gradients are on and an input requires one, remembers
+/// the rules of exactly those inputs. An input that was broadcast to the output gets its gradient
+/// summed back by the engine; a rule whose gradient has any other wrong shape throws GraphError in
+/// backward. Usage: return record("mul", x * y, {{a, rule_of_a}, {b, rule_of_b}});
+template <std::size_t N>
+TensorRef record(const char* op, Array out, Input (&&inputs)[N], Fills fills = Fills::no) {
+  return record(op, std::move(out), std::span<Input>(inputs, N), fills);
+}
+
+/// The same with one rule for all inputs.
+TensorRef record_joint(const char* op, Array out, const std::vector<TensorRef>& inputs,
+                       JointRule rule);
+
+}  // namespace autograd

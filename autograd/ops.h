@@ -1,0 +1,141 @@
+#pragma once
+
+#include "autograd/tensor.h"
+
+// The catalogue: every op, one declaration and one line on shapes. Ops live in ops/<name>.cpp,
+// value and gradient rule together. Elementwise ops broadcast as NumPy does. "-> nothing" in a
+// comment marks a result that carries no gradient. Dims may be negative. Floats (f32, f64) only,
+// and never mixed, unless a line says otherwise; DTypeError and ShapeError are thrown by name.
+
+namespace autograd {
+
+// --- creation: leaves that require no gradient until requires_grad_()
+Tensor zeros(const Shape& shape, DType dtype = DType::f32);
+Tensor ones(const Shape& shape, DType dtype = DType::f32);
+Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
+Tensor arange(Index n, DType dtype = DType::i64);                               // 0, 1, ..., n - 1
+Tensor tensor(std::initializer_list<double> values, DType dtype = DType::f32);  // rank 1
+Tensor tensor(std::initializer_list<double> values, const Shape& shape, DType dtype = DType::f32);
+template <class T>
+Tensor from_values(std::span<const T> values, const Shape& shape) {  // dtype from T
+  return Tensor(Array::from<T>(values, shape));
+}
+Tensor uniform(const Shape& shape, double lo, double hi, DType dtype = DType::f32,
+               Generator& generator = default_generator());
+Tensor normal(const Shape& shape, double mean, double stddev, DType dtype = DType::f32,
+              Generator& generator = default_generator());
+Tensor randn(const Shape& shape, DType dtype = DType::f32,
+             Generator& generator = default_generator());  // N(0, 1)
+
+// --- arithmetic, elementwise with broadcasting
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor neg(const Tensor& x);
+Tensor scale(const Tensor& x, double factor);      // x * factor
+Tensor shift(const Tensor& x, double term);        // x + term
+Tensor maximum(const Tensor& a, const Tensor& b);  // NaN wins; a tie shares the gradient in halves
+Tensor minimum(const Tensor& a, const Tensor& b);
+/// d/db is 0 at base 0 with b > 0, as 0^b is flat there.
+Tensor pow(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& x, double exponent);
+/// a where mask (b8) is true, b elsewhere; all three broadcast.
+Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b);
+
+// --- elementwise functions
+Tensor abs(const Tensor& x);  // gradient 0 at 0
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);  // gradient +inf at 0
+Tensor tanh(const Tensor& x);
+Tensor sigmoid(const Tensor& x);
+Tensor relu(const Tensor& x);  // keeps NaN; gradient 0 at 0
+enum class Gelu { erf, tanh };
+Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);
+Tensor norm(const Tensor& x);  // Euclidean, of everything -> (); gradient 0 at the origin
+Tensor to(const Tensor& x, DType dtype);  // differentiable between f32 and f64
+
+// --- comparisons, elementwise with broadcasting, any equal dtypes -> b8, no gradient
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+Tensor logical_not(const Tensor& mask);                               // b8
+Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);  // i64, the first of equals
+bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
+
+// --- reductions over dims (none given: all of them)
+Tensor sum(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
+Tensor sum(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
+Tensor mean(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
+Tensor mean(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
+Tensor max(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
+Tensor max(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
+Tensor min(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
+Tensor min(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
+
+// --- products
+/// (..., M, K) x (..., K, N) -> (..., M, N), leading dims broadcast. A 1-D operand is a row on the
+/// left, a column on the right, and its dim is dropped again: (K) x (K, N) -> (N).
+Tensor matmul(const Tensor& a, const Tensor& b);
+/// x (..., in), weight (out, in), bias (out) or undefined -> (..., out): x weight^T + bias.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = Tensor());
+
+// --- softmax and dropout
+Tensor softmax(const Tensor& x, int dim);  // NaN where every x of a row is -inf, or one is +inf
+Tensor log_softmax(const Tensor& x, int dim);
+/// Softmax over the positions where mask (b8, broadcasts to x) is true; exactly 0 elsewhere, and a
+/// row with no true position is all zeros, in value and gradient.
+Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim);
+/// Each element is 0 with probability p, else divided by 1 - p. p in [0, 1].
+Tensor dropout(const Tensor& x, double p, Generator& generator = default_generator());
+
+// --- layout (any dtype; gradients for floats)
+Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor transpose(const Tensor& x, int dim0, int dim1);
+Tensor permute(const Tensor& x, std::span<const int> dims);
+Tensor squeeze(const Tensor& x, int dim);    // drops a dim of size 1; ShapeError otherwise
+Tensor unsqueeze(const Tensor& x, int dim);  // a new dim of size 1 at `dim`
+Tensor expand(const Tensor& x, const Shape& shape);
+Tensor narrow(const Tensor& x, int dim, Index start, Index length);
+Tensor select(const Tensor& x, int dim, Index index);  // one index of a dim, which is dropped
+std::vector<Tensor> split(const Tensor& x, Index size, int dim);  // parts of `size`; the last less
+template <int N>
+std::array<Tensor, N> split(const Tensor& x, Index size, int dim);  // ShapeError unless N parts
+Tensor concat(const std::vector<Tensor>& parts, int dim);
+Tensor stack(const std::vector<Tensor>& parts, int dim);                // along a new dim
+Tensor tril(const Tensor& x, Index diagonal = 0);                       // of the last two dims
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);  // mask b8, broadcasts to x
+/// weight (V, C), index i64 (...) -> (..., C); ValueError names an index outside [0, V).
+Tensor embedding(const Tensor& weight, const Tensor& index);
+
+// --- operators
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+inline Tensor operator+(const Tensor& x, double s) { return shift(x, s); }
+inline Tensor operator+(double s, const Tensor& x) { return shift(x, s); }
+inline Tensor operator-(const Tensor& x, double s) { return shift(x, -s); }
+inline Tensor operator-(double s, const Tensor& x) { return shift(neg(x), s); }
+inline Tensor operator*(const Tensor& x, double s) { return scale(x, s); }
+inline Tensor operator*(double s, const Tensor& x) { return scale(x, s); }
+Tensor operator/(const Tensor& x, double s);  // exactly x / s, not x * (1 / s)
+Tensor operator/(double s, const Tensor& x);
+
+// ---
+void check_split_parts(std::size_t parts, int wanted, const Shape& shape, Index size);
+template <int N>
+std::array<Tensor, N> split(const Tensor& x, Index size, int dim) {
+  std::vector<Tensor> parts = split(x, size, dim);
+  check_split_parts(parts.size(), N, x.shape(), size);
+  std::array<Tensor, N> out;
+  for (int i = 0; i < N; ++i) out[i] = std::move(parts[i]);
+  return out;
+}
+
+}  // namespace autograd

@@ -1,0 +1,255 @@
+#include "autograd/tensor.h"
+
+#include "autograd/array/elementwise.h"
+#include "autograd/array/layout.h"
+#include "autograd/graph/dump.h"
+
+namespace autograd {
+
+Tensor::Tensor(Array data) : impl_(new TensorImpl(std::move(data))) {}
+
+const Array& Tensor::data() const {
+  if (!impl_) fail<GraphError>("tensor: it is undefined (default-constructed, or a missing grad)");
+  return impl_->data;
+}
+
+const Ref<Node>& Tensor::node() const {
+  (void)data();
+  return impl_->node;
+}
+
+Index Tensor::size(int dim) const { return shape()[shape().axis(dim, "size")]; }
+
+double Tensor::item() const {
+  if (numel() != 1) fail<ShapeError>("item: expected one element, got shape {}", shape().str());
+  return data().at(0);
+}
+
+double Tensor::at(std::initializer_list<Index> index) const {
+  if (static_cast<int>(index.size()) != rank()) {
+    fail<ShapeError>("at: expected {} indices for shape {}, got {}", rank(), shape().str(),
+                     index.size());
+  }
+  const Strides strides = shape().strides();
+  Index position = 0;
+  int axis = 0;
+  for (const Index i : index) {
+    const Index size = shape()[axis];
+    if (i < -size || i >= size) {
+      fail<ValueError>("at: expected an index in [{}, {}) along dim {} of {}, got {}", -size, size,
+                       axis, shape().str(), i);
+    }
+    position += (i < 0 ? i + size : i) * strides[axis++];
+  }
+  return data().at(position);
+}
+
+std::string Tensor::op() const {
+  (void)data();
+  return impl_->op ? impl_->op : "";
+}
+
+void Tensor::check_rank(int wanted, const char* what) const {
+  if (rank() != wanted) fail<ShapeError>("{}, got shape {}", what, shape().str());
+}
+
+// --- writing
+
+void Tensor::check_writable(const char* what) const {
+  if (!is_leaf()) {
+    fail<GraphError>(
+        "{}: a result of {} cannot be written in place, its gradient would be wrong; "
+        "clone() it under NoGrad or detach() it first",
+        what, op());
+  }
+}
+
+void Tensor::set_data(Array array) {
+  check_writable("set_data");
+  if (array.shape() != shape() || array.dtype() != dtype()) {
+    fail<ShapeError>("set_data: expected shape {} of {}, got {} of {}", shape().str(),
+                     name(dtype()), array.shape().str(), name(array.dtype()));
+  }
+  impl_->data = std::move(array);
+}
+
+SliceRef Tensor::select_(int dim, Index index) {
+  check_writable("select_");
+  const int axis = shape().axis(dim, "select_");
+  const Index size = shape()[axis];
+  if (index < -size || index >= size) {
+    fail<ValueError>("select_: expected an index in [{}, {}) along dim {} of {}, got {}", -size,
+                     size, axis, shape().str(), index);
+  }
+  return {*this, axis, index < 0 ? index + size : index};
+}
+
+namespace {
+
+// f(element, i) for the elements of one index of an axis; i counts them, row-major.
+template <class F>
+void update_slice(Tensor& tensor, int axis, Index index, F f) {
+  const Shape shape = tensor.shape();
+  Index inner = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const Index count = shape.numel() / std::max<Index>(1, shape[axis]);
+  dispatch_any(tensor.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    tensor.write<T>([&](std::span<T> x) {
+      for (Index i = 0; i < count; ++i) {
+        f(x[static_cast<std::size_t>((i / inner * shape[axis] + index) * inner + i % inner)], i);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+void SliceRef::operator+=(double value) {
+  update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
+    x = static_cast<std::remove_reference_t<decltype(x)>>(x + value);
+  });
+}
+void SliceRef::operator-=(double value) { *this += -value; }
+void SliceRef::operator*=(double value) {
+  update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
+    x = static_cast<std::remove_reference_t<decltype(x)>>(x * value);
+  });
+}
+void SliceRef::operator=(double value) {
+  update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
+    x = static_cast<std::remove_reference_t<decltype(x)>>(value);
+  });
+}
+void SliceRef::operator=(const Tensor& values) {
+  check_same_dtype(tensor_.data(), values.data(), "select_");
+  const Array source = autograd::expand(values.data(), tensor_.shape().without(axis_));
+  update_slice(tensor_, axis_, index_, [&source](auto& x, Index i) {
+    x = source.read<std::remove_reference_t<decltype(x)>>()[static_cast<std::size_t>(i)];
+  });
+}
+
+// --- gradients
+
+bool Tensor::requires_grad() const { return static_cast<bool>(node()); }
+bool Tensor::is_leaf() const { return !node() || node()->is_leaf; }
+
+Tensor& Tensor::requires_grad_(RequiresGrad on) {
+  if (on == RequiresGrad::no) {
+    if (!is_leaf())
+      fail<GraphError>("requires_grad_: a result of {} has a history; detach() it", op());
+    impl_->node = {};
+    return *this;
+  }
+  if (!is_float(dtype())) {
+    fail<DTypeError>("requires_grad_: only f32 and f64 carry gradients, got {}", name(dtype()));
+  }
+  if (!node()) {
+    impl_->node = Ref<Node>(new Node("leaf", shape(), dtype()));
+    impl_->node->is_leaf = true;
+    impl_->op = nullptr;
+  }
+  return *this;
+}
+
+Tensor Tensor::grad() const { return node() && node()->grad ? Tensor(*node()->grad) : Tensor(); }
+
+void Tensor::set_grad(const Tensor& grad) {
+  if (!node()) fail<GraphError>("set_grad: the tensor requires no gradient");
+  if (grad.shape() != shape() || grad.dtype() != dtype()) {
+    fail<ShapeError>("set_grad: expected shape {} of {}, got {} of {}", shape().str(),
+                     name(dtype()), grad.shape().str(), name(grad.dtype()));
+  }
+  node()->grad = grad.data();
+}
+
+void Tensor::zero_grad() {
+  if (node()) node()->grad.reset();
+}
+
+void Tensor::retain_grad() {
+  if (!node()) fail<GraphError>("retain_grad: the tensor requires no gradient");
+  node()->retain_grad = true;
+}
+
+namespace {
+
+// The seed of a backward from y; all the ways in which there is none throw.
+Array seed_of(const Tensor& y, const Tensor* seed, const char* what) {
+  if (!y.node()) {
+    fail<GraphError>(
+        "{}: the tensor has no gradient history: it was made from constants or under "
+        "NoGrad, or is itself a gradient (second derivatives are not supported)",
+        what);
+  }
+  if (!seed) {
+    if (y.numel() == 1) return Array::full(y.shape(), 1.0, y.dtype());
+    fail<GraphError>("{}: expected a tensor of one element or a seed of shape {}", what,
+                     y.shape().str());
+  }
+  if (seed->shape() != y.shape() || seed->dtype() != y.dtype()) {
+    fail<GraphError>("{}: expected a seed of shape {} of {}, got {} of {}", what, y.shape().str(),
+                     name(y.dtype()), seed->shape().str(), name(seed->dtype()));
+  }
+  return seed->data();
+}
+
+std::vector<Tensor> grad_of(const Tensor& y, const std::vector<Tensor>& xs, const Tensor* seed,
+                            Retain retain) {
+  const Array start = seed_of(y, seed, "grad");
+  std::vector<Ref<Node>> targets;
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (!xs[i].node()) fail<GraphError>("grad: input {} requires no gradient", i);
+    targets.push_back(xs[i].node());
+  }
+  std::vector<Tensor> grads;
+  for (Array& g : run_grad(y.node(), start, targets, retain)) grads.emplace_back(std::move(g));
+  return grads;
+}
+
+}  // namespace
+
+void Tensor::backward(Retain retain) const {
+  run_backward(node(), seed_of(*this, nullptr, "backward"), retain);
+}
+
+void Tensor::backward(const Tensor& seed, Retain retain) const {
+  run_backward(node(), seed_of(*this, &seed, "backward"), retain);
+}
+
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, Retain retain) {
+  return grad_of(y, xs, nullptr, retain);
+}
+
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed,
+                         Retain retain) {
+  return grad_of(y, xs, &seed, retain);
+}
+
+Tensor Tensor::detach() const { return Tensor(data()); }
+
+Tensor Tensor::clone() const {
+  return record("clone", data(), {{*this, [](const Array& g) { return g; }}});
+}
+
+Index Tensor::register_hook(Hook hook) {
+  if (!node()) fail<GraphError>("register_hook: the tensor requires no gradient");
+  auto& hooks = node()->hooks;
+  const Index id = hooks.empty() ? 0 : hooks.back().first + 1;
+  hooks.emplace_back(id, [hook = std::move(hook)](const Array& g) {
+    const Tensor replaced = hook(Tensor(g));
+    return replaced.defined() ? replaced.data() : g;
+  });
+  return id;
+}
+
+void Tensor::remove_hook(Index id) {
+  auto& hooks = node()->hooks;
+  std::erase_if(hooks, [id](const auto& hook) { return hook.first == id; });
+}
+
+std::int64_t live_nodes() { return Node::live(); }
+
+std::string dot(const Tensor& t) { return dot(t.node()); }
+
+}  // namespace autograd

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/array/random.h"
+#include "autograd/array/reduce.h"
+#include "autograd/graph/backward.h"
+#include "autograd/graph/grad_mode.h"
+#include "autograd/graph/record.h"
+
+namespace autograd {
+
+enum class RequiresGrad : bool { no, yes };
+
+class SliceRef;
+
+/// A handle on a value and its place in a graph: our PyTorch tensor. Copies of a handle are the
+/// same tensor; clone() and detach() make another. The dims of member functions may be negative.
+class Tensor {
+ public:
+  using Hook = std::function<Tensor(const Tensor& grad)>;
+
+  Tensor() = default;           // undefined: no value at all
+  explicit Tensor(Array data);  // a constant
+  Tensor(TensorRef impl) noexcept : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  // Not on temporaries: `x.narrow(0, 0, 1) = y` would change nothing.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+
+  // --- what it is
+  bool defined() const { return static_cast<bool>(impl_); }
+  const Array& data() const;  // GraphError if undefined, as for everything below
+  const Shape& shape() const { return data().shape(); }
+  DType dtype() const { return data().dtype(); }
+  int rank() const { return shape().rank(); }
+  Index numel() const { return shape().numel(); }
+  Index size(int dim) const;
+  /// The sizes as an array: `const auto [B, T, C] = x.dims<3>("attention: x is (B, T, C)")`.
+  /// ShapeError with that text and the shape if the rank is not N.
+  template <int N>
+  std::array<Index, N> dims(const char* what) const {
+    check_rank(N, what);
+    std::array<Index, N> sizes{};
+    for (int i = 0; i < N; ++i) sizes[i] = shape()[i];
+    return sizes;
+  }
+  double item() const;                                  // the value of a one-element tensor
+  double at(std::initializer_list<Index> index) const;  // one element; negative counts from the end
+  std::string op() const;                               // "softmax"; "" for a leaf
+
+  // --- writing, which the graph does not see
+  /// f(std::span<T>) on the elements. GraphError on a result of recorded ops (its gradient would
+  /// silently be wrong): clone or detach first. Values saved for backward are never affected.
+  template <class T, class F>
+  void write(F&& f) {
+    check_writable("write");
+    impl_->data.write<T>(std::forward<F>(f));
+  }
+  void set_data(Array data);  // same shape and dtype
+  /// x.select_(1, 0) += 1.0 is PyTorch's x[:, 0, :] += 1.
+  SliceRef select_(int dim, Index index);
+
+  // --- gradients
+  bool requires_grad() const;
+  bool is_leaf() const;  // made by the user rather than by a recorded op
+  Tensor& requires_grad_(RequiresGrad on = RequiresGrad::yes);  // floats, leaves only
+  Tensor grad() const;  // undefined until a backward reached this leaf (or retain_grad() tensor)
+  void set_grad(const Tensor& grad);
+  void zero_grad();    // drops it
+  void retain_grad();  // keep the gradient of an intermediate too
+  /// Adds to the grad of every leaf below. Without a seed the tensor must have one element.
+  void backward(Retain retain = Retain::no) const;
+  void backward(const Tensor& seed, Retain retain = Retain::no) const;
+  Tensor detach() const;  // same value (shared until written), no history
+  Tensor clone() const;   // a differentiable copy
+  /// Called with the whole gradient of this tensor before it flows on; what it returns replaces
+  /// that gradient, unless undefined. Returns an id for remove_hook.
+  Index register_hook(Hook hook);
+  void remove_hook(Index id);
+
+  // --- members where PyTorch has them; ops.h documents each
+  Tensor reshape(std::initializer_list<Index> sizes) const;  // one size may be -1
+  Tensor reshape(const Shape& shape) const;
+  Tensor transpose(int dim0, int dim1) const;
+  Tensor permute(std::initializer_list<int> dims) const;
+  Tensor squeeze(int dim) const;
+  Tensor unsqueeze(int dim) const;
+  Tensor expand(const Shape& shape) const;
+  Tensor narrow(int dim, Index start, Index length) const;
+  Tensor select(int dim, Index index) const;
+  Tensor sum(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor mean(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor max(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor min(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor abs() const;
+  Tensor exp() const;
+  Tensor log() const;
+  Tensor sqrt() const;
+  Tensor tanh() const;
+  Tensor sigmoid() const;
+  Tensor relu() const;
+  Tensor pow(double exponent) const;
+  Tensor softmax(int dim) const;
+  Tensor masked_fill(const Tensor& mask, double value) const;
+  Tensor to(DType dtype) const;
+
+  operator const TensorRef&() const { return impl_; }  // so that record() takes tensors
+  const Ref<Node>& node() const;                       // null for a constant
+
+ private:
+  void check_rank(int rank, const char* what) const;
+  void check_writable(const char* what) const;
+
+  TensorRef impl_;
+};
+
+/// The part of a tensor at one index of one dimension, for writing in place.
+class SliceRef {
+ public:
+  SliceRef(Tensor tensor, int axis, Index index)
+      : tensor_(std::move(tensor)), axis_(axis), index_(index) {}
+  void operator+=(double value);
+  void operator-=(double value);
+  void operator*=(double value);
+  void operator=(double value);
+  void operator=(const Tensor& values);  // the slice's shape, or one that broadcasts to it
+
+ private:
+  Tensor tensor_;
+  int axis_;
+  Index index_;
+};
+
+/// d(y . seed)/dx for every x, without touching any `.grad`; x may be a leaf or an intermediate.
+/// Without a seed y must have one element. GraphError if y does not depend on an x.
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
+                         Retain retain = Retain::no);
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed,
+                         Retain retain = Retain::no);
+
+/// Nodes of all graphs alive in this process: 0 once every handle is gone.
+std::int64_t live_nodes();
+
+/// Values (long ones elided), shape, dtype and the op that made it.
+std::string to_string(const Tensor& t);
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
+
+/// The graph below t as DOT text.
+std::string dot(const Tensor& t);
+
+}  // namespace autograd

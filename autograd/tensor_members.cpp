@@ -1,0 +1,46 @@
+#include "autograd/ops.h"
+
+// The member forms of ops that read better as members.
+
+namespace autograd {
+
+Tensor Tensor::transpose(int dim0, int dim1) const {
+  return autograd::transpose(*this, dim0, dim1);
+}
+Tensor Tensor::permute(std::initializer_list<int> dims) const {
+  return autograd::permute(*this, std::span<const int>(dims.begin(), dims.size()));
+}
+Tensor Tensor::squeeze(int dim) const { return autograd::squeeze(*this, dim); }
+Tensor Tensor::unsqueeze(int dim) const { return autograd::unsqueeze(*this, dim); }
+Tensor Tensor::expand(const Shape& shape) const { return autograd::expand(*this, shape); }
+Tensor Tensor::narrow(int dim, Index start, Index length) const {
+  return autograd::narrow(*this, dim, start, length);
+}
+Tensor Tensor::select(int dim, Index index) const { return autograd::select(*this, dim, index); }
+Tensor Tensor::sum(std::initializer_list<int> dims, KeepDim keep) const {
+  return autograd::sum(*this, dims, keep);
+}
+Tensor Tensor::mean(std::initializer_list<int> dims, KeepDim keep) const {
+  return autograd::mean(*this, dims, keep);
+}
+Tensor Tensor::max(std::initializer_list<int> dims, KeepDim keep) const {
+  return autograd::max(*this, dims, keep);
+}
+Tensor Tensor::min(std::initializer_list<int> dims, KeepDim keep) const {
+  return autograd::min(*this, dims, keep);
+}
+Tensor Tensor::abs() const { return autograd::abs(*this); }
+Tensor Tensor::exp() const { return autograd::exp(*this); }
+Tensor Tensor::log() const { return autograd::log(*this); }
+Tensor Tensor::sqrt() const { return autograd::sqrt(*this); }
+Tensor Tensor::tanh() const { return autograd::tanh(*this); }
+Tensor Tensor::sigmoid() const { return autograd::sigmoid(*this); }
+Tensor Tensor::relu() const { return autograd::relu(*this); }
+Tensor Tensor::pow(double exponent) const { return autograd::pow(*this, exponent); }
+Tensor Tensor::softmax(int dim) const { return autograd::softmax(*this, dim); }
+Tensor Tensor::masked_fill(const Tensor& mask, double value) const {
+  return autograd::masked_fill(*this, mask, value);
+}
+Tensor Tensor::to(DType dtype) const { return autograd::to(*this, dtype); }
+
+}  // namespace autograd

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# The order of the layers as a test. Prints every line that breaks it, and then fails.
+#   layering.sh [ROOT]
+set -euo pipefail
+cd "${1:-$(dirname "$0")/../..}"
+
+broken=0
+check() { # check RULE OFFENDING_LINES
+  [ -n "$2" ] || return 0
+  printf '%s:\n%s\n\n' "$1" "$2"
+  broken=1
+}
+
+sources() { find "$@" \( -name '*.h' -o -name '*.cpp' \) | sort; }
+matches() { # matches PATTERN FILE...: the lines with PATTERN
+  [ $# -gt 1 ] || return 0
+  grep -HnE "$1" "${@:2}" || true
+}
+
+# may_include ALLOWED FILE...: includes of our own headers match ALLOWED.
+may_include() {
+  local allowed=$1
+  shift
+  check "may include, of our own headers, only $allowed" \
+    "$(matches '^\s*#\s*include\s*["<](autograd|nn|experiments|tests)/|^\s*#\s*include\s*"' "$@" |
+      grep -vE "\"($allowed)\"" || true)"
+}
+
+# Later lines see all that earlier ones do. Headers only where a source file needs more.
+facts='autograd/(errors|scope)\.h'
+array="$facts|autograd/array/.*"
+graph="$array|autograd/graph/.*"
+engine='autograd/.*'
+layers='autograd/(tensor|ops|gradcheck(_battery)?|errors|scope)\.h|nn/.*'
+may_include "$facts" autograd/{errors,scope}.*
+may_include "$array" $(sources autograd/array)
+may_include "$graph" $(sources autograd/graph)
+may_include "$graph" autograd/tensor.h
+may_include "$graph|autograd/tensor\.h" autograd/ops.h
+may_include "$graph|autograd/(tensor|ops)\.h|autograd/ops/.*" $(sources autograd/ops)
+may_include "$engine" $(sources autograd)
+may_include "$layers" $(sources nn)
+may_include "$engine|nn/.*|experiments/.*" $(sources experiments)
+
+all=$(sources autograd nn experiments tests)
+outside() { grep -vE "$1" <<<"$all"; } # the sources that do not match
+check 'only autograd/array/parallel.cpp knows OpenMP' \
+  "$(matches 'omp\.h|pragma\s+omp|_Pragma\("omp|\bomp_\w+\(|\b_OPENMP\b' \
+    $(outside '^autograd/array/parallel\.cpp$'))"
+check 'Eigen stays inside the source files of autograd' \
+  "$(matches 'include\s*[<"](unsupported/)?Eigen/' $(outside '^autograd/.*\.cpp$'))"
+check 'CLI11 and nlohmann_json stay inside the source files of experiments' \
+  "$(matches 'include\s*[<"](CLI|nlohmann)/' $(outside '^(experiments|tests)/.*\.cpp$'))"
+check 'files have at most 320 lines' "$(wc -l $all | awk '$1 > 320 && $2 != "total"')"
+
+exit "$broken"

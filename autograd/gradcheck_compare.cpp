@@ -132,15 +132,14 @@ void GradientComparison::compare(std::size_t k, Index index, double analytic,
                            error,
                            error == 0 ? 0 : error / larger,
                            error / tolerance.of(slope.numeric)};
-  if (!std::isfinite(element.excess)) element.excess = std::numeric_limits<double>::infinity();
+  if (!std::isfinite(error)) element.rel_error = element.excess = error;
+  if (std::isnan(error)) element.excess = std::numeric_limits<double>::infinity();
   largest_ = std::max({largest_, larger, std::abs(slope.left), std::abs(slope.right)});
 
   ++report_.checked;
   if (element.excess > 1) ++report_.wrong;
-  if (slope.kind == SlopeKind::kink) {
-    ++report_.kinks;
-    if (index >= 0) kinks_.push_back(element);
-  }
+  if (slope.kind == SlopeKind::kink) ++report_.kinks;
+  if (slope.kind == SlopeKind::kink && index >= 0) kinks_.push_back(element);
   if (slope.kind == SlopeKind::refined) ++report_.refined;
   if (slope.kind != SlopeKind::smooth) note_kink(element, slope);
   if (report_.checked == 1 || element.excess > report_.worst.excess) report_.worst = element;

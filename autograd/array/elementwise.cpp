@@ -38,8 +38,7 @@ BroadcastPlan plan_broadcast(const Shape& a, const Shape& b, const char* op) {
   return merge_axes(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
 }
 
-void for_each_row(const BroadcastPlan& plan,
-                  const std::function<void(Index, Index, Index, Index, Index)>& row) {
+void detail::run_rows(const BroadcastPlan& plan, const Row& row) {
   if (plan.shape.numel() == 0) return;
   const int last = plan.rank - 1;
   const Index width = plan.size[last], rows = plan.shape.numel() / width;

@@ -36,10 +36,17 @@ BroadcastPlan plan_broadcast(const Shape& a, const Shape& b, const char* op);
 /// Strides of `from` along the axes of `to`, to which it broadcasts; 0 where it repeats.
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
+namespace detail {
+using Row = std::function<void(Index, Index, Index, Index, Index)>;
+void run_rows(const BroadcastPlan& plan, const Row& row);
+}  // namespace detail
+
 /// Calls row(out_offset, a_offset, b_offset, begin, end) for pieces of the innermost merged axis,
 /// in parallel; the piece is elements [begin, end) of a row that starts at those offsets.
-void for_each_row(const BroadcastPlan& plan,
-                  const std::function<void(Index, Index, Index, Index, Index)>& row);
+template <class F>
+void for_each_row(const BroadcastPlan& plan, F&& row) {
+  detail::run_rows(plan, std::ref(row));
+}
 
 namespace detail {
 
@@ -61,9 +68,15 @@ void zip_row(const T* a, Index sa, const T* b, Index sb, R* out, Index begin, In
 
 template <class T, class R, class F>
 Array zip_typed(const Array& a, const Array& b, const char* op, F& f) {
-  const BroadcastPlan plan = plan_broadcast(a.shape(), b.shape(), op);
   const T* x = a.read<T>().data();
   const T* y = b.read<T>().data();
+  if (a.shape() == b.shape()) {
+    return Array::build<R>(a.shape(), [&](std::span<R> z) {
+      parallel_for(a.numel(), kGrain,
+                   [&](Index begin, Index end) { zip_row(x, 1, y, 1, z.data(), begin, end, f); });
+    });
+  }
+  const BroadcastPlan plan = plan_broadcast(a.shape(), b.shape(), op);
   const Index sa = plan.a_stride[plan.rank - 1], sb = plan.b_stride[plan.rank - 1];
   return Array::build<R>(plan.shape, [&](std::span<R> z) {
     for_each_row(plan, [&](Index oz, Index ox, Index oy, Index begin, Index end) {

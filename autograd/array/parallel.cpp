@@ -48,7 +48,7 @@ class FirstError {
 };
 
 #ifdef _OPENMP
-void run_pieces(Index pieces, int threads, const std::function<void(Index)>& piece) {
+void run_on_threads(Index pieces, int threads, const std::function<void(Index)>& piece) {
   FirstError error;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (Index i = 0; i < pieces; ++i) {
@@ -71,18 +71,15 @@ void set_num_threads(int n) {
   thread_count() = n;
 }
 
-void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f) {
-  if (n <= 0) return;
+void detail::run_pieces(Index n, Index grain, const std::function<void(Index, Index)>& f) {
   grain = std::max<Index>(grain, 1);
   const Index pieces = (n - 1) / grain + 1;
+  const auto piece = [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); };
 #ifdef _OPENMP
   const int threads = static_cast<int>(std::min<Index>(num_threads(), pieces));
-  if (threads > 1 && !omp_in_parallel()) {
-    run_pieces(pieces, threads, [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); });
-    return;
-  }
+  if (threads > 1 && !omp_in_parallel()) return run_on_threads(pieces, threads, std::ref(piece));
 #endif
-  for (Index i = 0; i < pieces; ++i) f(i * grain, std::min(n, (i + 1) * grain));
+  for (Index i = 0; i < pieces; ++i) piece(i);
 }
 
 }  // namespace autograd

@@ -10,12 +10,23 @@ namespace autograd {
 int num_threads();
 void set_num_threads(int n);  // ValueError unless n >= 1
 
+namespace detail {
+void run_pieces(Index n, Index grain, const std::function<void(Index, Index)>& f);
+}
+
 /// Calls f(begin, end) for consecutive pieces of [0, n), each `grain` long (the last may be
 /// shorter), on several threads when there is more than one piece. The pieces depend on n and grain
 /// alone, so results that each piece computes by itself have the same bits for any thread count.
 /// Nested calls run serially. If pieces throw, the exception of the lowest one is rethrown here.
 /// This is the only place in the project that knows OpenMP.
-void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f);
+template <class F>
+void parallel_for(Index n, Index grain, F&& f) {
+  if (n <= grain) {
+    if (n > 0) f(Index{0}, n);  // one piece: no cost but the call
+    return;
+  }
+  detail::run_pieces(n, grain, std::ref(f));
+}
 
 /// Elements a piece of an elementwise loop: about a quarter of an L1 cache.
 inline constexpr Index kGrain = 4096;

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "autograd/scope.h"
+#include "nn/types.h"
+
+namespace nn {
+
+class Module;
+
+struct NamedParameter {
+  std::string name;  // "attn.qkv.weight"
+  Tensor tensor;     // the parameter itself, not a copy
+};
+
+struct NamedModule {
+  std::string name;  // "attn.qkv"; "" for the module that was asked
+  Module* module;
+};
+
+/// Parameter values by name: what a checkpoint holds.
+using State = std::map<std::string, Tensor>;
+
+/// While it lives, the engine's scope is the path of a module in its tree ("GPT.h.0.attn.qkv"),
+/// which nodes and errors quote. Thread-local, as Scope is.
+class ModuleScope {
+ public:
+  explicit ModuleScope(const Module& module);
+  ~ModuleScope();
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+
+ private:
+  const Module* outer_;
+  std::optional<autograd::Scope> scope_;
+};
+
+/// A layer: parameters, child modules and a forward. Creating a child is registering it,
+///   Linear& qkv_ = register_module<Linear>("qkv", 768, 2304);
+/// so none can be forgotten; the base owns the children. Neither copied nor moved.
+class Module {
+ public:
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// forward(x) inside the scope of this module. A module with another forward declares an
+  /// operator() of its own that begins with `const ModuleScope scope(*this);`.
+  Tensor operator()(const Tensor& x) {
+    const ModuleScope scope(*this);
+    return forward(x);
+  }
+
+  // --- parameters: a module's own in order of registration, then its children's; one that is
+  // shared comes once, under its first name
+  std::vector<NamedParameter> named_parameters() const;
+  std::vector<Tensor> parameters() const;
+  Tensor parameter(std::string_view name) const;  // ValueError if there is none of that name
+  Index parameter_count() const;                  // numbers, not tensors
+  void zero_grad();
+
+  // --- training (the initial mode) or evaluation: a flag, for this module and all below; whether
+  // gradients are recorded is NoGrad's business
+  void train() { set_training(true); }
+  void eval() { set_training(false); }
+  bool training() const { return training_; }
+
+  // --- state
+  /// The values of now: later training does not change them.
+  State state() const;
+  /// Names, shapes and dtypes must be exactly those of state(): ValueError names missing and
+  /// unexpected keys, ShapeError and DTypeError the parameter and both sides. Changes nothing
+  /// when it throws.
+  void load_state(const State& state);
+
+  // --- the tree
+  std::vector<NamedModule> named_modules();  // itself first, then each child with all below it
+  const std::string& type() const { return type_; }  // "Linear"
+  std::string path() const;  // from the root of its tree: "MultiHeadAttention.qkv"
+
+ protected:
+  explicit Module(std::string type) : type_(std::move(type)) {}
+
+  virtual Tensor forward(const Tensor& x);  // GraphError unless overridden
+
+  /// Makes an M from `args` as the child `name`. Names are unique among parameters and children and
+  /// have no dot; ValueError otherwise, here and below.
+  template <class M, class... Args>
+  M& register_module(std::string name, Args&&... args) {
+    check_name(name);
+    const autograd::Scope scope(name);  // what its constructor throws says where
+    auto child = std::make_unique<M>(std::forward<Args>(args)...);
+    M& module = *child;
+    adopt(std::move(name), std::move(child));
+    return module;
+  }
+  /// The same tensor, from now on a parameter: it requires a gradient.
+  Tensor register_parameter(std::string name, Tensor value);
+
+ private:
+  friend class ModuleScope;
+  friend std::string to_string(const Module& module);
+
+  virtual std::string details() const { return {}; }  // "768 -> 2304, no bias", for printing
+  void set_training(bool training);
+  void check_name(const std::string& name) const;
+  void adopt(std::string name, std::unique_ptr<Module> child);
+  std::string path_below(const Module* ancestor) const;
+  void print(std::string& out, int depth) const;
+
+  std::string type_;
+  std::string name_;  // among its parent's children
+  const Module* parent_ = nullptr;
+  bool training_ = true;
+  std::vector<NamedParameter> parameters_;
+  std::vector<std::unique_ptr<Module>> children_;
+};
+
+/// The tree with settings and parameter counts, a line each, without a newline at the end.
+std::string to_string(const Module& module);
+std::ostream& operator<<(std::ostream& out, const Module& module);
+
+}  // namespace nn

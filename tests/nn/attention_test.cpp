@@ -1,0 +1,138 @@
+#include "nn/attention.h"
+
+#include <cmath>
+
+#include "autograd/ops.h"
+#include "check.h"
+
+namespace nn {
+namespace {
+
+using autograd::ShapeError;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Tensor f64(std::initializer_list<double> values, const Shape& shape) {
+  return autograd::tensor(values, shape, DType::f64);
+}
+
+Tensor draw(const Shape& shape) { return autograd::randn(shape, DType::f64); }
+
+TEST(Attention, OneQueryByHand) {
+  // scores (0, ln 3) give weights (1/4, 3/4)
+  const Tensor q = f64({1, 0}, {1, 2}), k = f64({0, 5, std::log(3.0), 7}, {2, 2});
+  const Tensor v = f64({4, 8, 12, 0, 4, -4}, {2, 3});
+  const Tensor y = attention(q, k, v, {.scale = Scale::none()});
+  EXPECT_TRUE(is_close(y, f64({1, 5, 0}, {1, 3}), 1e-15));
+}
+
+TEST(Attention, ScaleMultipliesTheScores) {
+  const Tensor q = draw({2, 3, 5}), k = draw({2, 4, 5}), v = draw({2, 4, 2});
+  for (const Scale& scale : {Scale::sqrt_dk(), Scale::dk(), Scale::number(-0.7)}) {
+    const Tensor y = attention(q, k, v, {.scale = scale});
+    const Tensor scaled = attention(q * scale.factor(5), k, v, {.scale = Scale::none()});
+    EXPECT_TRUE(is_close(y, scaled, 1e-14)) << scale.name();
+  }
+  EXPECT_TRUE(same_bits(attention(q, k, v), attention(q, k, v, {.scale = Scale::sqrt_dk()})));
+}
+
+TEST(Attention, OneKeyGetsAllTheWeight) {
+  const Tensor v = draw({1, 4});
+  const Tensor y = attention(draw({3, 2}), draw({1, 2}), v);
+  EXPECT_TRUE(same_bits(y, v.expand({3, 4})));
+}
+
+TEST(Attention, LeadingDimsBroadcast) {
+  const Tensor q = draw({2, 3, 4, 5}), k = draw({3, 6, 5}), v = draw({6, 7});
+  const Tensor y = attention(q, k, v);
+  EXPECT_EQ(y.shape(), (Shape{2, 3, 4, 7}));
+  const Tensor one = attention(q.select(0, 1).select(0, 2), k.select(0, 2), v);
+  EXPECT_TRUE(is_close(y.select(0, 1).select(0, 2), one, 1e-14));
+}
+
+TEST(Attention, DropoutIsOnTheWeights) {
+  Generator generator(1);
+  Dropout dropout(0.5, generator);
+  const Tensor q = draw({8, 3}), k = draw({8, 3});
+  const Tensor identity = autograd::tril(autograd::ones({8, 8}, DType::f64)) -
+                          autograd::tril(autograd::ones({8, 8}, DType::f64), -1);
+  AttentionTrace trace;
+  const Tensor dropped = attention(q, k, identity, {.dropout = &dropout, .trace = &trace});
+  Index zeros = 0;
+  for (Index i = 0; i < 64; ++i) {
+    const double weight = trace.weights.data().at(i), kept = dropped.data().at(i);
+    zeros += kept == 0.0;
+    EXPECT_TRUE(kept == 0.0 || kept == 2 * weight);
+  }
+  EXPECT_GT(zeros, 8);
+  EXPECT_LT(zeros, 56);
+  dropout.eval();
+  EXPECT_TRUE(same_bits(attention(q, k, identity, {.dropout = &dropout}), trace.weights));
+}
+
+TEST(Attention, TraceHoldsTheStepsAndTheirGradients) {
+  Tensor q = draw({2, 3, 5}), k = draw({2, 4, 5}), v = draw({2, 4, 6});
+  for (Tensor* t : {&q, &k, &v}) t->requires_grad_();
+  AttentionTrace trace;
+  const Tensor y = attention(q, k, v, {.scale = Scale::dk(), .trace = &trace});
+  EXPECT_EQ(trace.scores.shape(), (Shape{2, 3, 4}));
+  EXPECT_TRUE(is_close(trace.scores, matmul(q, k.transpose(1, 2)) / 5.0, 1e-15));
+  EXPECT_TRUE(same_bits(trace.weights, softmax(trace.scores, -1)));
+  EXPECT_TRUE(same_bits(matmul(trace.weights, v), y));
+
+  const Tensor g = draw(y.shape());
+  y.backward(g);
+  const Tensor dw = matmul(g, v.detach().transpose(1, 2)), w = trace.weights.detach();
+  const Tensor ds = w * (dw - (w * dw).sum({-1}, autograd::KeepDim::yes));
+  EXPECT_TRUE(is_close(trace.weights.grad(), dw, 1e-14));
+  EXPECT_TRUE(is_close(trace.scores.grad(), ds, 1e-14));
+  EXPECT_TRUE(is_close(trace.q.grad(), matmul(ds, k.detach()) / 5.0, 1e-14));
+  EXPECT_TRUE(is_close(trace.k.grad(), matmul(ds.transpose(1, 2), q.detach()) / 5.0, 1e-14));
+  EXPECT_TRUE(is_close(trace.v.grad(), matmul(w.transpose(1, 2), g), 1e-14));
+  EXPECT_TRUE(same_bits(trace.q.grad(), q.grad()));
+}
+
+TEST(Attention, TraceOfConstantsHasNoGradients) {
+  const Tensor q = draw({3, 5}), k = draw({4, 5});
+  Tensor v = draw({4, 6});
+  v.requires_grad_();
+  AttentionTrace trace;
+  attention(q, k, v, {.trace = &trace}).sum().backward();
+  EXPECT_TRUE(trace.v.grad().defined());
+  EXPECT_FALSE(trace.q.grad().defined());
+  EXPECT_FALSE(trace.weights.grad().defined());
+  const autograd::NoGrad no_grad;
+  EXPECT_NO_THROW(attention(q, k, v, {.trace = &trace}));
+}
+
+TEST(Attention, TracingChangesNoBit) {
+  Tensor q = draw({2, 3, 5}), k = draw({2, 4, 5}), v = draw({2, 4, 6});
+  q.requires_grad_();
+  AttentionTrace trace;
+  const Tensor plain = attention(q, k, v), traced = attention(q, k, v, {.trace = &trace});
+  EXPECT_TRUE(same_bits(plain, traced));
+  const Tensor g = draw(plain.shape());
+  EXPECT_TRUE(same_bits(autograd::grad(plain, {q}, g)[0], autograd::grad(traced, {q}, g)[0]));
+}
+
+TEST(Attention, WrongShapesAreShown) {
+  const Shape good_q{3, 5}, good_k{4, 5}, good_v{4, 6};
+  const Shape wrong[][3] = {{{3, 4}, good_k, good_v}, {good_q, good_k, {3, 6}},
+                            {{5}, good_k, good_v},    {good_q, {5}, good_v},
+                            {good_q, good_k, {}},     {{3, 0}, {4, 0}, good_v}};
+  for (const auto& [q, k, v] : wrong) {
+    const Tensor a = autograd::ones(q), b = autograd::ones(k), c = autograd::ones(v);
+    EXPECT_THAT([&] { attention(a, b, c); },
+                ThrowsMessage<ShapeError>(AllOf(
+                    HasSubstr("attention: expected q (..., T, D)"), HasSubstr(a.shape().str()),
+                    HasSubstr(b.shape().str()), HasSubstr(c.shape().str()))));
+  }
+  EXPECT_THROW(
+      attention(autograd::ones({2, 3, 5}), autograd::ones({3, 4, 5}), autograd::ones({4, 6})),
+      ShapeError);
+  EXPECT_THROW(attention(draw(good_q), autograd::ones(good_k), draw(good_v)), autograd::DTypeError);
+}
+
+}  // namespace
+}  // namespace nn

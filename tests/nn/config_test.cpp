@@ -1,0 +1,49 @@
+#include "nn/config.h"
+
+#include <cmath>
+
+#include "check.h"
+#include "nn/attention.h"
+
+namespace nn {
+namespace {
+
+using autograd::ValueError;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(AttentionConfig, DefaultsAreGpt2Small) {
+  const AttentionConfig config;
+  EXPECT_EQ(config.n_embd, 768);
+  EXPECT_EQ(config.n_head, 12);
+  EXPECT_EQ(config.head_size(), 64);
+  EXPECT_EQ(config.dropout, 0.0);
+  EXPECT_EQ(config.bias, Bias::no);
+  EXPECT_EQ(config.scale, Scale::sqrt_dk());
+  EXPECT_EQ(&checked(config), &config);
+}
+
+TEST(AttentionConfig, HeadsThatDoNotFitAreNamedWithTheWidth) {
+  const std::pair<Index, Index> wrong[] = {{768, 5}, {64, 5}, {4, 8},  {64, 0},
+                                           {0, 1},   {0, 0},  {-4, 2}, {4, -2}};
+  for (const auto& [n_embd, n_head] : wrong) {
+    const AttentionConfig config{.n_embd = n_embd, .n_head = n_head};
+    EXPECT_THAT(
+        [&config] { MultiHeadAttention module(config); },
+        ThrowsMessage<ValueError>(AllOf(HasSubstr(fmt::format("n_head {}", config.n_head)),
+                                        HasSubstr(fmt::format("n_embd {}", config.n_embd)))));
+  }
+}
+
+TEST(AttentionConfig, DropoutIsAProbability) {
+  for (const double p : {-0.1, 1.1, std::nan(""), -HUGE_VAL, HUGE_VAL}) {
+    EXPECT_THAT(
+        [p] { checked({.dropout = p}); },
+        ThrowsMessage<ValueError>(AllOf(HasSubstr("[0, 1]"), HasSubstr(fmt::format("{}", p)))));
+  }
+  for (const double p : {0.0, 0.5, 1.0}) EXPECT_NO_THROW(checked({.dropout = p}));
+}
+
+}  // namespace
+}  // namespace nn

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <stdexcept>
+
+// What ends a run early; program.cpp turns each into its exit code. UsageError is in options.h.
+
+namespace experiments {
+
+/// Input data that does not fit. Exit code 3.
+class DataError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file or stream that cannot be read or written. Exit code 4.
+class IoError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The reader of a pipe went away, as `head` does. Exit code 4, without a word.
+struct ClosedPipe {};
+
+/// The user ended the run. No std::exception, so that nothing swallows it on its way. Exit code
+/// 130.
+struct Interrupted {};
+
+}  // namespace experiments

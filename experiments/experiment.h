@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "autograd/array/dtype.h"
+#include "experiments/options.h"
+#include "experiments/report.h"
+
+namespace experiments {
+
+/// What every command is given besides its own options.
+struct Run {
+  std::uint64_t seed = 0;
+  int threads = 1;
+  autograd::DType dtype = autograd::DType::f64;
+  bool quick = false;  // --quick: a smaller run that still shows the point
+  bool color = false;  // stdout takes ANSI colour
+  bool unicode = true;
+  /// Called now and then with the share done in [0, 1]; shows only on a terminal.
+  std::function<void(double)> progress = [](double) {};
+};
+
+/// One command of the program. Options are members that add_options() binds to flags.
+class Experiment {
+ public:
+  virtual ~Experiment() = default;
+  virtual void add_options(Options& options) = 0;
+  /// Checks that need several options at once; throws UsageError.
+  virtual void validate(const Run&) {}
+  /// Peak memory of the run in bytes, for the refusal of what would not fit; saturates.
+  virtual double bytes_needed(const Run&) const { return 0; }
+  virtual Report run(const Run& run) = 0;
+};
+
+struct Entry {
+  const char* name;
+  const char* summary;  // one line, for the list of commands
+  const char* example;  // a command line worth trying, first in --help
+  std::unique_ptr<Experiment> (*make)();
+};
+
+/// All commands, alphabetical.
+std::span<const Entry> registry();
+
+// What registry.cpp makes them with; each in the file of its experiment.
+std::unique_ptr<Experiment> make_gradcheck();
+std::unique_ptr<Experiment> make_info();
+std::unique_ptr<Experiment> make_scaling();
+
+}  // namespace experiments

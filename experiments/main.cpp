@@ -1,0 +1,11 @@
+#include <string>
+#include <vector>
+
+#include "experiments/program.h"
+#include "experiments/signals.h"
+
+int main(int argc, char** argv) {
+  experiments::reserve_standard_descriptors();
+  experiments::install_signal_handlers();
+  return experiments::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace experiments {
+
+/// Bytes of memory that this process may come to use: the machine's, or less where a control group
+/// says so; infinity if unknown.
+double memory_limit();
+
+/// UsageError with both numbers if `needed` bytes are more than 80 % of `limit`.
+void require_memory(double needed, double limit = memory_limit());
+
+}  // namespace experiments

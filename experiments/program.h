@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "experiments/experiment.h"
+
+namespace experiments {
+
+const char* version();  // "0.1.0"
+
+/// What a run of the program works with; tests put in their own.
+struct World {
+  int out = 1;  // descriptors of the streams
+  int err = 2;
+  std::span<const Entry> entries = registry();
+  std::string default_command = "scaling";
+};
+
+/// The program: does what `words` (argv without its first) ask for, reports errors in one line on
+/// `err` and returns the exit code. Throws nothing.
+int run_program(std::span<const std::string> words, const World& world = {});
+
+}  // namespace experiments

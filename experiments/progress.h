@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace experiments {
+
+/// A bar on a terminal, drawn at most ten times a second and erased in the end; elsewhere nothing.
+class Progress {
+ public:
+  Progress(int fd, std::string label);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(double share);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  int fd_;
+  bool enabled_;
+  bool drawn_ = false;
+  std::string label_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point next_ = start_ + std::chrono::milliseconds(300);
+};
+
+/// Whether `fd` is a terminal that knows escape sequences.
+bool is_capable_terminal(int fd);
+
+}  // namespace experiments

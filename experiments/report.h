@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace experiments {
+
+/// A cell: text, a whole number, a number (NaN and infinities are written as null in JSON), or a
+/// truth value.
+using Value = std::variant<std::string, std::int64_t, double, bool>;
+
+struct Column {
+  std::string key;      // csv header and JSON key, lower snake case
+  std::string heading;  // over the column of the table; "" keeps the column out of the table
+  int digits = 3;       // significant digits in the table; csv and JSON always round-trip
+};
+
+/// The four kinds of theory.md; an asymptote is shown with its distance and never fails a run.
+enum class CheckKind { identity, bound, reference, asymptote };
+
+struct Check {
+  std::string name;
+  CheckKind kind;
+  double measured;
+  double predicted;
+  double tolerance;  // absolute
+  bool ok;
+};
+
+/// What an experiment found. Its csv is columns and rows; its JSON has context, rows and checks.
+struct Report {
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;
+  std::vector<Check> checks;
+  std::vector<std::string> notes;  // lines below the table, in table format only
+  bool failed = false;             // exit code 1 (also when a check that may fail is not ok)
+  std::string failure;             // what stderr says then; "" has the checks named
+};
+
+enum class Format { table, csv, json };
+
+/// What JSON tells of a run besides its results.
+struct Context {
+  std::string version;
+  std::string command;  // as typed, quoted for a shell
+  std::string experiment;
+  std::uint64_t seed = 0;
+  int threads = 1;
+  std::string dtype;
+  bool quick = false;
+};
+
+// Each the whole output, ending in a newline; the same bytes in every locale.
+std::string to_table(const Report& report, bool color);
+std::string to_csv(const Report& report);
+std::string to_json(const Report& report, const Context& context);
+
+/// Why the exit code is 1, in one line; "" if the report is good.
+std::string failure(const Report& report);
+
+const char* name(CheckKind kind);  // "identity"
+
+/// std::logic_error if a row has another number of cells than there are columns.
+void require_whole_rows(const Report& report);
+
+}  // namespace experiments

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Text as the program shows it: bytes that came from outside are made harmless first, and nothing
+// here depends on the locale.
+
+namespace experiments {
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
+std::size_t utf8_length(std::string_view text);
+
+/// `text` with control characters and bytes that are not UTF-8 as escapes ("\n", "\x1b").
+std::string printable(std::string_view text);
+
+/// printable(text) between single quotes, cut to `limit` characters.
+std::string quote(std::string_view text, std::size_t limit = 40);
+
+/// Columns on a terminal, counting one a character; escape sequences are not known here.
+std::size_t display_width(std::string_view text);
+
+/// `text` as one word of a POSIX shell.
+std::string shell_word(std::string_view text);
+
+/// The one of `known` that `text` is most likely a slip of the pen for; "" if none is near.
+std::string nearest(std::string_view text, std::span<const std::string> known);
+
+/// "; did you mean 'rows'?", or "" where nothing is near.
+std::string did_you_mean(std::string_view text, std::span<const std::string> known);
+
+std::string join(std::span<const std::string> words, std::string_view separator);
+
+/// `text` broken at blanks into lines of at most `width` columns; a longer word stands alone.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
+}  // namespace experiments

@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "experiments/command.h"
+#include "experiments/program.h"
+#include "experiments/text.h"
+#include "run.h"
+
+namespace experiments {
+namespace {
+
+using test::Outcome;
+using test::Words;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+void expect_narrow(const std::string& text) {
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+    EXPECT_LE(display_width(text.substr(begin, end - begin)), 100u) << text;
+}
+
+TEST(Help, OfEveryCommandBeginsWithAnExampleAndNamesEveryOption) {
+  for (const Entry& entry : registry()) {
+    for (const Words& words : {Words{entry.name, "--help"},
+                               {"--help", entry.name},
+                               {entry.name, "-h"},
+                               {"help", entry.name}}) {
+      const Outcome outcome = test::in_process(words);
+      EXPECT_EQ(outcome.code, 0);
+      EXPECT_EQ(outcome.err, "");
+      EXPECT_THAT(outcome.out, StartsWith("Example: gradlab " + std::string(entry.name)));
+      Command command(entry);
+      for (const Flag& flag : command.flags())
+        EXPECT_THAT(outcome.out, HasSubstr("  " + flag.name));
+      expect_narrow(outcome.out);
+    }
+  }
+}
+
+TEST(Help, OfTheProgramListsTheCommands) {
+  for (const Words& words : {Words{"--help"}, {"-h"}, {"help"}}) {
+    const Outcome outcome = test::execute(words);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_THAT(outcome.out, StartsWith("Example: gradlab scaling"));
+    for (const Entry& entry : registry()) EXPECT_THAT(outcome.out, HasSubstr(entry.summary));
+    expect_narrow(outcome.out);
+  }
+}
+
+TEST(Help, EveryExampleIsAGoodCommandLine) {
+  for (const Entry& entry : registry()) {
+    const std::string example = entry.example;
+    ASSERT_THAT(example, StartsWith("gradlab "));
+    Words words;
+    for (const std::string& line : wrapped(example.substr(8), 1)) words.push_back(line);
+    words.push_back("--quick");
+    const Outcome outcome = test::in_process(words);
+    EXPECT_EQ(outcome.code, 0) << example << outcome.err;
+    EXPECT_NE(outcome.out, "");
+  }
+}
+
+TEST(Help, CommandsAreAlphabetical) {
+  for (std::size_t i = 1; i < registry().size(); ++i)
+    EXPECT_LT(std::string(registry()[i - 1].name), registry()[i].name);
+}
+
+TEST(Help, VersionIsOneLine) {
+  EXPECT_EQ(test::execute({"--version"}).out, "gradlab " + std::string(version()) + "\n");
+}
+
+}  // namespace
+}  // namespace experiments

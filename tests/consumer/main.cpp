@@ -1,0 +1,69 @@
+// An op and a layer that the library does not have, each held to numerical gradients.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "autograd/array/elementwise.h"
+#include "autograd/gradcheck.h"
+#include "autograd/ops.h"
+#include "nn/linear.h"
+#include "nn/module.h"
+
+using autograd::Array;
+using autograd::Tensor;
+
+/// log(1 + e^x), elementwise.
+Tensor softplus(const Tensor& x) {
+  const Array v = x.data();
+  const Array y = autograd::map(v, "softplus", [](auto t) {
+    using T = decltype(t);
+    return std::max(t, T(0)) + std::log1p(std::exp(-std::abs(t)));  // never overflows
+  });
+  const auto rule = [v](const Array& g) {  // g * sigmoid(x)
+    return autograd::zip(g, v, "softplus", [](auto g_i, auto t) {
+      using T = decltype(t);
+      return g_i / (T(1) + std::exp(-t));
+    });
+  };
+  return autograd::record("softplus", y, {{x, rule}});
+}
+
+/// softplus(beta * (x W^T + b)) / beta, with a learned beta for each output.
+class SoftLayer : public nn::Module {
+ public:
+  SoftLayer(nn::Index in, nn::Index out, const nn::LinearOptions& options)
+      : Module("SoftLayer"),
+        proj_(register_module<nn::Linear>("proj", in, out, options)),
+        beta_(register_parameter("beta", autograd::ones({out}, options.dtype))) {}
+
+ private:
+  Tensor forward(const Tensor& x) override {    // (B, in)
+    return softplus(proj_(x) * beta_) / beta_;  // (B, out)
+  }
+
+  nn::Linear& proj_;
+  Tensor beta_;
+};
+
+/// Prints what failed; 0 if nothing did.
+int failures(const char* what, const autograd::GradcheckReport& report) {
+  std::printf("%s: %s, %td numbers checked %s\n", what, report.ok ? "ok" : "FAILED", report.checked,
+              report.message.c_str());
+  return report.ok ? 0 : 1;
+}
+
+int main() {
+  Tensor x = autograd::randn({5, 3}, nn::DType::f64);
+  x.requires_grad_();
+
+  SoftLayer layer(3, 4, {.dtype = nn::DType::f64});
+  std::vector<Tensor> inputs = layer.parameters();  // checked along with x
+  inputs.insert(inputs.begin(), x);
+
+  const auto op = [](const std::vector<Tensor>& in) { return softplus(in[0]); };
+  const auto whole_layer = [&](const std::vector<Tensor>& in) { return layer(in[0]); };
+  return failures("softplus", autograd::gradcheck(op, {x})) +
+         failures("SoftLayer", autograd::gradcheck(whole_layer, inputs));
+}

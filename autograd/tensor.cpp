@@ -8,7 +8,7 @@ namespace autograd {
 
 Tensor::Tensor(Array data) : impl_(new TensorImpl(std::move(data))) {}
 
-const Array& Tensor::data() const {
+const Array& Tensor::data() const& {
   if (!impl_) fail<GraphError>("tensor: it is undefined (default-constructed, or a missing grad)");
   return impl_->data;
 }

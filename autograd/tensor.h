@@ -38,7 +38,8 @@ class Tensor {
 
   // --- what it is
   bool defined() const { return static_cast<bool>(impl_); }
-  const Array& data() const;  // GraphError if undefined, as for everything below
+  const Array& data() const&;  // GraphError if undefined, as for everything below
+  Array data() && { return std::as_const(*this).data(); }
   const Shape& shape() const { return data().shape(); }
   DType dtype() const { return data().dtype(); }
   int rank() const { return shape().rank(); }

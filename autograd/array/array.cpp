@@ -5,12 +5,35 @@
 #include <limits>
 #include <new>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define GRADLAB_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GRADLAB_POISON 1
+#endif
+#endif
+
 namespace autograd {
+namespace {
+
+// Under the sanitizers fresh memory is NaN (and no valid bool), so that what is read before it was
+// written shows in every test.
+void poison(Buffer& buffer, std::size_t bytes) {
+#ifdef GRADLAB_POISON
+  std::memset(buffer.data(), 0xff, bytes);
+#else
+  (void)buffer, (void)bytes;
+#endif
+}
+
+}  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes) {
   void* memory = ::operator new(kAlignment + bytes, std::align_val_t(kAlignment));
   static_assert(sizeof(Buffer) <= kAlignment);
-  return Ref<Buffer>(new (memory) Buffer);
+  Ref<Buffer> buffer(new (memory) Buffer);
+  poison(*buffer, bytes);
+  return buffer;
 }
 
 void Buffer::destroy(Buffer* buffer) noexcept {

@@ -44,10 +44,13 @@ class Array {
 
   /// The elements, row-major; DTypeError if T is not the element type.
   template <class T>
-  std::span<const T> read() const {
+  std::span<const T> read() const& {
     check_dtype(dtype_of<T>());
     return {reinterpret_cast<const T*>(buffer_->data()), static_cast<std::size_t>(numel())};
   }
+
+  template <class T>
+  std::span<const T> read() const&& = delete;  // the elements would be gone: name the array first
 
   /// Calls f(std::span<T>) on elements that no other Array shares. Un-sharing happens here, on the
   /// calling thread; never call it inside parallel_for.

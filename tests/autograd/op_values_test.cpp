@@ -116,6 +116,12 @@ TEST(Norm, HasGradientZeroAtTheOrigin) {
   const Tensor x = leaf({0, 0});
   norm(x).backward();
   EXPECT_TRUE(near(x.grad(), f64({0, 0}), 0));
+  const Tensor small = leaf({3e-200, 4e-200}), large = leaf({3e200, 4e200});
+  EXPECT_NEAR(norm(small).item() / 5e-200, 1, 1e-15);
+  EXPECT_NEAR(norm(large).item() / 5e200, 1, 1e-15);
+  norm(large).backward();
+  EXPECT_TRUE(near(large.grad(), f64({0.6, 0.8}), 1e-15));
+  EXPECT_EQ(norm(zeros({0})).item(), 0);
   const Tensor y = leaf({0, 0});
   sqrt(sum(y * y)).backward();
   EXPECT_TRUE(std::isnan(y.grad().at({0}))) << "0 * inf, as the header of sqrt says";

@@ -65,7 +65,8 @@ TEST(Uniform, StaysBelowItsEnd) {
     total += v;
   }
   EXPECT_NEAR(total / 1e6, 0.5, 6 * std::sqrt(1.0 / 12e6));
-  for (const float v : uniform({1000000}, 1000, 1000.0001, DType::f32, {5, 0}).read<float>()) {
+  const Array narrow = uniform({1000000}, 1000, 1000.0001, DType::f32, {5, 0});
+  for (const float v : narrow.read<float>()) {
     ASSERT_LT(v, 1000.0001f);
   }
   EXPECT_EQ(uniform({1}, 3, 3, DType::f64, {5, 0}).at(0), 3);

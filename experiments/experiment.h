@@ -47,8 +47,14 @@ struct Entry {
 std::span<const Entry> registry();
 
 // What registry.cpp makes them with; each in the file of its experiment.
+std::unique_ptr<Experiment> make_attention();
 std::unique_ptr<Experiment> make_gradcheck();
+std::unique_ptr<Experiment> make_heads();
 std::unique_ptr<Experiment> make_info();
+std::unique_ptr<Experiment> make_lesson();
+std::unique_ptr<Experiment> make_overflow();
+std::unique_ptr<Experiment> make_reach();
 std::unique_ptr<Experiment> make_scaling();
+std::unique_ptr<Experiment> make_variance();
 
 }  // namespace experiments

@@ -28,4 +28,13 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.{}f}", value, std::max(precision - 1 - exponent, 0));
 }
 
+std::string grouped(std::int64_t value) {
+  std::string text = fmt::format("{}", value);
+  const std::size_t first = value < 0 ? 1 : 0;
+  for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+std::string percent(double share) { return significant(100 * share, 3) + " %"; }
+
 }  // namespace experiments

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace experiments {
@@ -11,5 +12,10 @@ std::string shortest(double value);
 /// For people: `digits` significant digits, more where the whole part has more; "1.20e-05" below
 /// 1e-4 and from 1e7 on.
 std::string significant(double value, int digits);
+
+/// For people: "2,359,296", in every locale.
+std::string grouped(std::int64_t value);
+/// "22.8 %" of 0.2275: three significant digits.
+std::string percent(double share);
 
 }  // namespace experiments

@@ -34,6 +34,7 @@ struct Report {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
   std::vector<Check> checks;
+  std::string figure;              // drawn lines, escapes and all, below the table and only there
   std::vector<std::string> notes;  // lines below the table, in table format only
   bool failed = false;             // exit code 1 (also when a check that may fail is not ok)
   std::string failure;             // what stderr says then; "" has the checks named

@@ -181,8 +181,8 @@ std::vector<Check> Scaling::slope_checks() const {
     const double slope = fit_gain(series).line.slope, a = series.front().factor;
     if (!std::isfinite(slope) || a != series.back().factor || a == 0) continue;
     const double limit = -std::abs(a) * median_top_gap(seq_len_);
-    checks.push_back({series[0].scale + ": slope of ln(median gain) -> -a gap_T",
-                      CheckKind::asymptote, slope, limit, std::abs(slope - limit), true});
+    checks.push_back({series[0].scale + ": slope of ln(med gain) -> -a gap_T", CheckKind::asymptote,
+                      slope, limit, std::abs(slope - limit), true});
   }
   return checks;
 }
@@ -197,11 +197,11 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
           init_ == "unit" ? "q, k, v ~ N(0,1)" : "q, k, v = x W by the rule " + init_),
   };
   if (dk_.size() > 1) {
-    lines.push_back(
+    lines.emplace_back(
         "Of each exact relation above the size closest to failing is shown, of each limit "
         "the largest size.");
   }
-  lines.push_back("ln(median gain) against sqrt(d_k):");
+  lines.emplace_back("ln(median gain) against sqrt(d_k):");
   for (const Series& series : series_) {
     lines.push_back(fmt::format("{}: {}", series[0].scale, verdict(fit_gain(series))));
   }

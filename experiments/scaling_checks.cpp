@@ -62,7 +62,7 @@ void add_reference(Checks& checks, const Cell& cell, const Samples& samples,
     const Estimate own = grouped_mean(rows, cell.setting.queries());
     checks.within(CheckKind::reference, name, own.mean, other.mean, tolerance(own, other, tests));
   };
-  compare("mean |J|_F", samples.jacobian, reference.jacobian);
+  compare("mean |J|", samples.jacobian, reference.jacobian);
   compare("mean H", samples.entropy, reference.entropy);
   compare("mean p_max", samples.p_max, reference.p_max);
 }
@@ -71,26 +71,24 @@ void add_reference(Checks& checks, const Cell& cell, const Samples& samples,
 void add_limits(Checks& checks, const Cell& cell) {
   const Index T = cell.setting.seq_len;
   const double sigma = cell.sigma();
-  if (sigma <= 1) {
-    checks.limit("mean H -> its small-sigma series", cell.entropy.mean,
-                 small_sigma_entropy(T, sigma));
-    checks.limit("mean |J|_F -> sqrt(T-1)/T", cell.jacobian.mean, small_sigma_jacobian(T));
+  if (sigma < 1.001) {  // 1 as sqrt_dk rounds it
+    checks.limit("mean H -> series in sigma", cell.entropy.mean, small_sigma_entropy(T, sigma));
+    checks.limit("mean |J| -> sqrt(T-1)/T", cell.jacobian.mean, small_sigma_jacobian(T));
   }
   if (sigma < 4) return;
-  checks.limit("mean |J|_F -> m_T / sigma", cell.jacobian.mean, large_sigma_jacobian(T, sigma));
-  checks.limit("rms |J|_F -> sqrt(m_T / (3 sigma))", cell.jacobian.rms,
+  checks.limit("mean |J| -> m_T/sigma", cell.jacobian.mean, large_sigma_jacobian(T, sigma));
+  checks.limit("rms |J| -> (m_T/3sigma)^.5", cell.jacobian.rms,
                std::sqrt(large_sigma_jacobian_square(T, sigma)));
-  checks.limit("median |J|_F ~ 2 exp(-sigma gap_T)", cell.jacobian.median,
+  checks.limit("med |J| ~ 2exp(-sigma gap_T)", cell.jacobian.median,
                large_sigma_jacobian_median(T, sigma));
-  checks.limit("mean H -> (pi^2/6) m_T / sigma", cell.entropy.mean, large_sigma_entropy(T, sigma));
-  checks.limit("mean 1 - p_max -> ln 2 m_T / sigma", 1 - cell.p_max.mean,
-               large_sigma_lost_mass(T, sigma));
+  checks.limit("mean H -> pi^2/6 m_T/sigma", cell.entropy.mean, large_sigma_entropy(T, sigma));
+  checks.limit("1 - p_max -> ln 2 m_T/sigma", 1 - cell.p_max.mean, large_sigma_lost_mass(T, sigma));
   if (cell.setting.init != nn::Init::unit) return;  // dP and |k| are not those of the derivation
-  // |dS| -> |J|_F |z| with z ~ N(0,1), and |dQ| -> a sqrt(d) |dS|: two keys share the row.
+  // |dS| -> |J| |z| with z ~ N(0,1), and |dQ| -> a sqrt(d) |dS|: two keys share the row.
   const double z = std::sqrt(2 / std::numbers::pi), m = expected_max(T);
-  checks.limit("mean |dS| -> sqrt(2/pi) m_T / sigma", cell.ds.mean, z * m / sigma);
-  checks.limit("mean |dQ| -> sqrt(2/pi) m_T", cell.dq.mean, z * m);
-  checks.limit("rms |dQ| -> sqrt(sigma m_T / 3)", cell.dq.rms, std::sqrt(sigma * m / 3));
+  checks.limit("|dS| -> sqrt(2/pi) m_T/sigma", cell.ds.mean, z * m / sigma);
+  checks.limit("|dQ| -> sqrt(2/pi) m_T", cell.dq.mean, z * m);
+  checks.limit("rms |dQ| -> (sigma m_T/3)^.5", cell.dq.rms, std::sqrt(sigma * m / 3));
 }
 
 }  // namespace
@@ -108,8 +106,8 @@ double expected_score_square(const Setting& setting) {
   const double w = setting.init == nn::Init::lesson  ? 1.0
                    : setting.init == nn::Init::torch ? 1 / (3 * C)
                                                      : 0.02 * 0.02;  // variance of a weight
-  // s_ij = sum over the d channels of q and k: d w^2 |x_i|^2 |x_j|^2 given x, and E|x|^4 = C^2 + 2
-  // C for the one key in T that stands where the query does.
+  // E[s_ij^2] = d w^2 |x_i|^2 |x_j|^2 given x. One key in T stands where the query does, and has
+  // E|x|^4 = C^2 + 2 C; the others have C^2.
   return d * w * w * (C * C + 2 * C / T);
 }
 
@@ -146,6 +144,8 @@ Index tests_of(const Setting& setting, std::size_t sizes, std::size_t scales) {
 
 std::vector<CellCheck> variance_checks(const Cell& cell, const Samples& samples, Index tests) {
   if (cell.setting.trials < kFewestTrials || cell.factor == 0) return {};
+  // Products of four normals have tails that no standard error tells of, unless many are summed.
+  if (cell.setting.init != nn::Init::unit && cell.setting.channels() < 8) return {};
   std::vector<double> squares = samples.score_square;
   for (double& s : squares) s /= cell.factor * cell.factor;
   const Estimate measured = grouped_mean(squares, 1);

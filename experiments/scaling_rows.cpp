@@ -1,18 +1,16 @@
 #include "experiments/scaling_rows.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "autograd/array/matmul.h"
 #include "autograd/array/parallel.h"
-#include "autograd/ops.h"
+#include "experiments/scaling_rows.h"
 #include "nn/attention.h"
 
 // What is measured of each row, from the engine's values and gradients.
 
 namespace experiments {
 namespace {
-
-using autograd::Tensor;
 
 // Euclidean norm; eight lanes, so that the compiler may vectorise it.
 template <class T>

@@ -57,7 +57,9 @@ Samples::Samples(const Setting& setting) {
 
 std::vector<Samples> run_trials(const Setting& setting, std::span<const nn::Scale> scales,
                                 Index chunk, const std::function<void(double)>& progress) {
-  std::vector<Samples> samples(scales.size(), Samples(setting));
+  std::vector<Samples> samples;
+  samples.reserve(scales.size());
+  for (std::size_t i = 0; i < scales.size(); ++i) samples.emplace_back(setting);
   const auto run_chunk = [&](Index first) {
     const Trials trials = draw_trials(setting, first, std::min(chunk, setting.trials - first));
     for (std::size_t i = 0; i < scales.size(); ++i) {

@@ -169,6 +169,16 @@ std::string checks_text(const std::vector<Check>& checks, bool color) {
   return out;
 }
 
+/// A note broken into lines, each as far indented as the note is.
+std::string note_text(std::string_view note) {
+  const std::size_t indent = std::min({note.find_first_not_of(' '), note.size(), kWidth / 2});
+  note.remove_prefix(indent);
+  std::string out;
+  for (const std::string& line : wrapped(note, kWidth - indent))
+    out += trimmed(std::string(indent, ' ') + line);
+  return out;
+}
+
 }  // namespace
 
 std::string to_table(const Report& report, bool color) {
@@ -178,10 +188,10 @@ std::string to_table(const Report& report, bool color) {
   if (!columns.empty())
     for (const auto& part : parts(columns))
       blocks.push_back(part_text(part, report.rows.size(), color));
+  if (!report.figure.empty()) blocks.push_back(report.figure);
   if (!report.checks.empty()) blocks.push_back(checks_text(report.checks, color));
   std::string notes;
-  for (const std::string& note : report.notes)
-    for (const std::string& line : wrapped(printable(note), kWidth)) notes += line + '\n';
+  for (const std::string& note : report.notes) notes += note_text(printable(note));
   if (!notes.empty()) blocks.push_back(notes);
   return join(blocks, "\n");
 }

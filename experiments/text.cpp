@@ -41,12 +41,24 @@ bool is_control(std::string_view character) {
   return first < 0x20 || first == 0x7f || (first == 0xc2 && byte_at(character, 1) < 0xa0);
 }
 
+/// Characters that nobody sees but that turn the order of a line, break it or hide in it; the
+/// joiners U+200C and U+200D, which scripts need, are none of them.
+bool is_invisible(std::string_view character) {
+  if (character == "\ufeff") return true;
+  if (character.size() != 3 || byte_at(character, 0) != 0xe2) return false;
+  const unsigned second = byte_at(character, 1), third = byte_at(character, 2);
+  if (second == 0x81) return third >= 0xa0 && third <= 0xaf;  // U+2060 to U+206F
+  return second == 0x80 &&
+         (third == 0x8b || third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae));
+}
+
 /// The first character of `text` as printable() shows it; removes it from `text`.
 std::string take_printable(std::string_view& text) {
   const std::size_t length = utf8_length(text);
   const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
   text.remove_prefix(character.size());
-  if (length > 0 && !is_control(character)) return std::string(character);
+  if (length > 0 && !is_control(character) && !is_invisible(character))
+    return std::string(character);
   if (character == "\n") return "\\n";
   if (character == "\t") return "\\t";
   std::string out;
@@ -87,12 +99,6 @@ std::string quote(std::string_view text, std::size_t limit) {
     out += shown;
   }
   return "'" + out + "'";
-}
-
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
 }
 
 std::string shell_word(std::string_view text) {

@@ -14,14 +14,22 @@ namespace experiments {
 /// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
 std::size_t utf8_length(std::string_view text);
 
-/// `text` with control characters and bytes that are not UTF-8 as escapes ("\n", "\x1b").
+/// `text` with control characters, invisible ones and bytes that are not UTF-8 as escapes ("\n",
+/// "\x1b").
 std::string printable(std::string_view text);
 
 /// printable(text) between single quotes, cut to `limit` characters.
 std::string quote(std::string_view text, std::size_t limit = 40);
 
-/// Columns on a terminal, counting one a character; escape sequences are not known here.
+/// Columns on a terminal: two for a wide character (East Asian, emoji), none for a mark that stands
+/// on the one before it. Escape sequences are not known here.
 std::size_t display_width(std::string_view text);
+
+/// A character with the marks that stand on it, as one piece each.
+std::vector<std::string> clusters(std::string_view text);
+
+/// `text` in exactly `width` columns: filled with blanks, or cut, which `cut` at its end tells.
+std::string fitted(std::string_view text, std::size_t width, std::string_view cut = "~");
 
 /// `text` as one word of a POSIX shell.
 std::string shell_word(std::string_view text);

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <wordexp.h>
 
 #include "experiments/command.h"
 #include "experiments/program.h"
@@ -53,7 +54,10 @@ TEST(Help, EveryExampleIsAGoodCommandLine) {
     const std::string example = entry.example;
     ASSERT_THAT(example, StartsWith("gradlab "));
     Words words;
-    for (const std::string& line : wrapped(example.substr(8), 1)) words.push_back(line);
+    wordexp_t shell;
+    ASSERT_EQ(wordexp(example.c_str() + 8, &shell, 0), 0) << example;
+    words.assign(shell.we_wordv, shell.we_wordv + shell.we_wordc);
+    wordfree(&shell);
     words.push_back("--quick");
     const Outcome outcome = test::in_process(words);
     EXPECT_EQ(outcome.code, 0) << example << outcome.err;

@@ -147,14 +147,26 @@ TEST(Output, AFullStderrChangesNothing) {
 
 TEST(Output, AClosedStdoutIsReported) {
   expect_io_error(execute(kInfo, [] { close(1); }), {"stdout", "Bad file descriptor"});
-  // The file must not land on descriptor 1.
+}
+
+TEST(Output, NoFileTakesTheDescriptorOfAStream) {
+  const Outcome outcome = test::in_child([] {
+    close(0);
+    close(1);
+    close(2);
+    reserve_standard_descriptors();
+    const bool later = open("/dev/null", O_WRONLY) > 2;
+    const bool unusable = ::write(1, "x", 1) == -1 && ::write(2, "x", 1) == -1;
+    return later && unusable ? 0 : 1;
+  });
+  EXPECT_EQ(outcome.code, 0);
   const Folder folder;
-  const Outcome outcome = execute(with(kInfo, {"--out", folder / "x"}), [] {
+  const Outcome file = execute(with(kInfo, {"--out", folder / "x"}), [] {
     close(0);
     close(1);
     close(2);
   });
-  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(file.code, 0);
   EXPECT_EQ(contents(folder / "x"), expected());
 }
 

@@ -50,6 +50,12 @@ std::unique_ptr<Experiment> make_huge() {
   return fake;
 }
 
+std::unique_ptr<Experiment> make_long_message() {
+  auto fake = std::make_unique<Fake>();
+  fake->body = [](const Run&) -> Report { throw UsageError("--x: " + std::string(10000, 'y')); };
+  return fake;
+}
+
 struct NoException {};
 
 constexpr Entry kEntries[] = {
@@ -59,6 +65,7 @@ constexpr Entry kEntries[] = {
     {"engine", "", "", make_throwing<autograd::ShapeError>},
     {"huge", "", "", make_huge},
     {"io", "", "", make_throwing<IoError>},
+    {"long", "", "", make_long_message},
     {"logic", "", "", make_throwing<std::logic_error>},
     {"numeric", "", "", make_throwing<autograd::NumericError>},
     {"strange", "", "", make_throwing<NoException>},
@@ -70,10 +77,15 @@ TEST(Program, EveryErrorHasItsExitCodeOneLineAndNoOutput) {
     const char* command;
     int code;
     const char* named;
-  } cases[] = {{"alloc", 70, "out of memory"},       {"data", 3, "op: what came"},
-               {"engine", 70, "internal error: op"}, {"huge", 2, "80 %"},
-               {"io", 4, "op: what came"},           {"logic", 70, "internal error"},
-               {"numeric", 5, "op: what came"},      {"strange", 70, "internal error"},
+  } cases[] = {{"alloc", 70, "out of memory"},
+               {"data", 3, "op: what came"},
+               {"engine", 70, "internal error: op"},
+               {"huge", 2, "80 %"},
+               {"io", 4, "op: what came"},
+               {"logic", 70, "internal error"},
+               {"long", 2, "--x: yyy"},
+               {"numeric", 5, "op: what came"},
+               {"strange", 70, "internal error"},
                {"usage", 2, "op: what came"}};
   for (const auto& c : cases) {
     const Folder folder;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,6 +74,9 @@ Outcome in_child(const std::function<int()>& child,
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
   const pid_t pid = fork();
   if (pid == 0) {
+    // Whoever runs the tests may ignore signals, as nohup does; and nothing runs for ever.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+    alarm(120);
     dup2(out[1], 1);
     dup2(err[1], 2);
     _exit(child());

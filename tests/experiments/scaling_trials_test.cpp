@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/array/parallel.h"
+#include "autograd/ops.h"
 #include "experiments/scaling_checks.h"
 #include "experiments/scaling_rows.h"
 
@@ -215,6 +216,25 @@ TEST(ExpectedScoreSquare, IsWhatIsDrawn) {
     EXPECT_NEAR(square.mean, expected_score_square(setting), 4 * square.error) << nn::name(init);
     EXPECT_LT(square.error, 0.05 * square.mean);
   }
+}
+
+// A query's own position is one of T keys, which shows where T and d are small.
+TEST(ExpectedScoreSquare, CountsTheQuerysOwnKey) {
+  const Setting setting{.d_k = 8, .seq_len = 2, .trials = 8000, .init = nn::Init::lesson};
+  const std::vector<Scale> scales{Scale::none()};
+  const Samples samples = run_trials(setting, scales, 50, [](double) {})[0];
+  const Estimate square = grouped_mean(samples.score_square, 1);
+  EXPECT_NEAR(square.mean, expected_score_square(setting), 4 * square.error);
+  EXPECT_LT(square.error, 0.025 * square.mean);  // and without it the mean is 11 % less
+}
+
+// dP = G V^T is N(0,1) per entry for V ~ N(0,1).
+TEST(DrawTrials, MakesTheGradientOfTheWeightsStandardNormal) {
+  const Setting setting{.d_k = 64, .seq_len = 16, .trials = 40};
+  const Trials t = draw_trials(setting, 0, 40);
+  const autograd::Tensor dp = matmul(t.g, t.v.transpose(-2, -1));
+  EXPECT_NEAR((dp * dp).mean().item(), 1, 0.05);
+  EXPECT_NEAR(dp.mean().item(), 0, 0.05);
 }
 
 TEST(BytesOf, GrowsWithWhatIsKept) {

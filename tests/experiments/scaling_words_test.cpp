@@ -133,6 +133,8 @@ TEST(Conclusions, SayWhatTheMeansAddUpTo) {
                     HasSubstr("rare, spiky and far too hot rather than simply starved")));
   EXPECT_THAT(means(0.001, spiky, 1), HasSubstr("rare and spiky rather than simply starved"));
   EXPECT_THAT(means(0.001, less, 0.1), HasSubstr("starved, in the mean as in the median"));
+  const Summary a_little_less{0.85, 1, 1, 1.1};  // more than 10 percent is a change
+  EXPECT_THAT(means(0.001, a_little_less, 1), HasSubstr("starved, in the mean"));
   EXPECT_THAT(means(0.001, same, 1), HasSubstr("no less is learnt in the mean"));
   EXPECT_THAT(means(0.1, more, 5), HasSubstr("not starved but too hot"));
   EXPECT_THAT(means(0.1, same, 1), HasSubstr("nothing vanishes"));

@@ -73,6 +73,7 @@ TEST(Tolerance, OfTwoEstimatesCombinesTheirErrors) {
   EXPECT_NEAR(tolerance(wide, 1), 1.2, 1e-4);
   EXPECT_NEAR(tolerance(wide, narrow, 1), 2.0, 1e-4);
   EXPECT_GT(tolerance(wide, few, 1), 2.1);  // Welch: the degrees of freedom of the uncertain one
+  EXPECT_DOUBLE_EQ(tolerance(few, wide, 1), tolerance(wide, few, 1));
   EXPECT_EQ(tolerance({1, 0, 10}, {1, 0, 10}, 1), 0);
 }
 

@@ -72,6 +72,13 @@ TEST(Table, TextFromOutsideCannotDrawOnTheTerminal) {
   EXPECT_THAT(to_table(report, false), Not(HasSubstr("\x1b")));
 }
 
+TEST(Table, ANoteKeepsItsIndentation) {
+  Report report;
+  report.notes = {"  " + std::string(60, 'a') + " " + std::string(60, 'b'), "", " x  y"};
+  EXPECT_EQ(to_table(report, false),
+            "  " + std::string(60, 'a') + "\n  " + std::string(60, 'b') + "\n\n x  y\n");
+}
+
 TEST(Table, OfNothingIsEmpty) {
   EXPECT_EQ(to_table({}, false), "");
   Report report;

@@ -45,7 +45,7 @@ const Bad kBad[] = {
     // names
     {{"scalin"}, {"unknown command 'scalin'", "did you mean 'scaling'"}},
     {{"SCALING"}, {"'SCALING'", "did you mean 'scaling'"}},
-    {{"frobnicate"}, {"'frobnicate'", "gradcheck, info, scaling"}},
+    {{"frobnicate"}, {"'frobnicate'", "gradcheck, heads, info, lesson, overflow, "}},
     {{""}, {"unknown command ''"}},
     {{"-"}, {"unknown command '-'"}},
     {{"\xff\x1b[31m\n"}, {"'\\xff\\x1b[31m\\n'"}},

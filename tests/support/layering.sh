@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The order of the layers as a test. Prints every line that breaks it, and then fails.
 #   layering.sh [ROOT]
+# Lists of files are split on purpose: our names have no spaces.
+# shellcheck disable=SC2046,SC2086
 set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
 

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/attention_view.h"
+#include "experiments/numbers.h"
+#include "experiments/text.h"
+#include "experiments/tokens.h"
+#include "experiments/values.h"
+
+namespace experiments {
+namespace {
+
+class Attention : public Experiment {
+ public:
+  Attention() { layer_.heads_flag = "--heads"; }
+  void add_options(Options& options) override;
+  void validate(const Run& run) override;
+  double bytes_needed(const Run& run) const override {
+    return layer_.bytes(run.dtype, static_cast<Index>(tokens_.size()));
+  }
+  Report run(const Run& run) override;
+
+ private:
+  void fill_rows(const AttentionPass& pass, Report& report) const;
+  std::vector<std::string> notes(const AttentionPass& pass) const;
+
+  LayerOptions layer_;
+  std::string text_, row_text_;
+  Index seq_len_ = 8, head_ = 0;
+  bool step_ = false, backward_ = false;
+
+  std::vector<std::string> tokens_;
+  Index row_ = -1;
+};
+
+void Attention::add_options(Options& options) {
+  options.text("--text", text_,
+               fmt::format("words as tokens, split at blanks, at most {}; without: random input",
+                           kMaxTokens));
+  options.integer("--seq-len", seq_len_, 1, kMaxTokens, "tokens t0, t1, ... of random input");
+  layer_.add_to(options);
+  options.toggle("--step", step_, "each step from Q K^T to the weighted values, of one head");
+  options.text("--row", row_text_, "the query to look at, from 0: its keys, and why", "N");
+  options.integer("--head", head_, 0, 65535, "the head of --step and --row");
+  options.toggle("--backward", backward_, "the gradients of weights and scores too");
+}
+
+void Attention::validate(const Run& run) {
+  layer_.config(run.dtype);
+  const Index length = run.quick ? std::min<Index>(seq_len_, 4) : seq_len_;
+  tokens_ = text_.empty() ? numbered_tokens(length) : split_words("--text", text_);
+  if (head_ >= layer_.n_head)
+    throw UsageError(
+        fmt::format("--head: expected less than --heads {}, got {}", layer_.n_head, head_));
+  const auto last = static_cast<Index>(tokens_.size()) - 1;
+  if (!row_text_.empty()) row_ = parse_integer("--row", row_text_, 0, last);
+}
+
+void Attention::fill_rows(const AttentionPass& pass, Report& report) const {
+  report.columns = {{"head", ""},      {"query", ""}, {"key", ""},   {"query_token", ""},
+                    {"key_token", ""}, {"score", ""}, {"weight", ""}};
+  if (backward_) report.columns.insert(report.columns.end(), {{"d_score", ""}, {"d_weight", ""}});
+  const Index T = pass.tokens;
+  for (Index n = 0; n < pass.heads * T * T; ++n) {
+    const std::int64_t query = n / T % T, key = n % T;
+    std::vector<Value> row{std::int64_t{n / T / T}, query,        key,
+                           tokens_[query],          tokens_[key], pass.scores[n],
+                           pass.weights[n]};
+    if (backward_) row.insert(row.end(), {pass.d_scores[n], pass.d_weights[n]});
+    report.rows.push_back(std::move(row));
+  }
+}
+
+std::vector<std::string> Attention::notes(const AttentionPass& pass) const {
+  std::vector<std::string> lines{fmt::format(
+      "{}, C = {} channels, H = {} heads of D = {}, weights {}, scores times {} = {}.",
+      text_.empty() ? "x ~ N(0,1)" : "A word is a vector N(0,1), plus N(0,1/4) for its position",
+      layer_.n_embd, pass.heads, pass.head_size, layer_.init,
+      layer_.config(autograd::DType::f64).scale.name(), significant(pass.factor, 3))};
+  if (pass.tokens > 1) {
+    lines.push_back(
+        "entropy: of a row over ln T, on average: 1 looks everywhere alike, 0 at one key.");
+  }
+  const auto top = std::ranges::max_element(pass.weights) - pass.weights.begin();
+  const Index T = pass.tokens, head = top / T / T;
+  lines.push_back(fmt::format(
+      "The sharpest look: {} at {} in head {}, with {}.", printable(numbered(top / T % T, tokens_)),
+      printable(numbered(top % T, tokens_)), head, significant(pass.weights[top], 3)));
+  if (backward_)
+    lines.push_back(
+        "The loss is sum(y * g), y the layer's output and g ~ N(0,1), fixed by the seed.");
+  if (pass.heads > kMaxMaps)
+    lines.push_back(
+        fmt::format("{} of {} heads are drawn; csv and json have them all.", kMaxMaps, pass.heads));
+  if (row_ < 0 && !step_)
+    lines.push_back(
+        fmt::format("Next: --row {} --head {} shows where it comes from, --step how, "
+                    "--backward what flows back.",
+                    top / T % T, head));
+  return lines;
+}
+
+Report Attention::run(const Run& run) {
+  const nn::AttentionConfig config = layer_.config(run.dtype);
+  const auto T = static_cast<Index>(tokens_.size());
+  const autograd::Tensor x = text_.empty()
+                                 ? normals({T, layer_.n_embd}, run, key_of(run.seed, Draw::input))
+                                 : embedded(tokens_, layer_.n_embd, run);
+  const AttentionPass pass = pass_of(config, x, backward_ ? Gradients::yes : Gradients::no, run);
+  View view{.pass = pass,
+            .tokens = tokens_,
+            .run = run,
+            .scale = config.scale.name(),
+            .head = head_,
+            .row = row_};
+  Report report;
+  fill_rows(pass, report);
+  report.checks = checks_of(pass, run.dtype);
+  report.figure = map_figure(view);
+  if (row_ >= 0) report.figure += '\n' + row_figure(view);
+  if (step_) {
+    view.row = std::max<Index>(row_, 0);
+    report.figure += '\n' + step_figure(view);
+  }
+  report.notes = notes(pass);
+  return report;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_attention() { return std::make_unique<Attention>(); }
+
+}  // namespace experiments

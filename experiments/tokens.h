@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograd/tensor.h"
+#include "experiments/experiment.h"
+
+// Words as the input of an attention layer.
+
+namespace experiments {
+
+inline constexpr Index kMaxTokens = 64;  // what a heatmap shows within 100 columns
+
+/// The words of `text`, split at ASCII white space. UsageError in the name of `flag` unless it is
+/// UTF-8 with 1 to kMaxTokens words.
+std::vector<std::string> split_words(std::string_view flag, std::string_view text);
+
+/// "t0", "t1", ...
+std::vector<std::string> numbered_tokens(Index count);
+
+/// (T, C): a vector N(0,1) a word, the same wherever the word stands and in every text of a seed,
+/// plus one N(0, 1/4) a position.
+autograd::Tensor embedded(const std::vector<std::string>& words, Index channels, const Run& run);
+
+/// "3 mat".
+std::string numbered(Index i, const std::vector<std::string>& tokens);
+
+}  // namespace experiments

@@ -23,9 +23,9 @@ RowStats stats_of(const std::vector<double>& scores, const std::vector<double>& 
 std::vector<double> softmax(const std::vector<double>& s) {
   const double top = *std::ranges::max_element(s);
   double total = 0;
-  std::vector<double> p;
   for (const double x : s) total += std::exp(x - top);
-  for (const double x : s) p.push_back(std::exp(x - top) / total);
+  std::vector<double> p = s;
+  for (double& x : p) x = std::exp(x - top) / total;
   return p;
 }
 

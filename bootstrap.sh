@@ -54,13 +54,16 @@ install_missing() {
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2
 }
 
+started_in=$PWD
 cd "$(dirname "$0")"
 [ "${1-}" = run ] || [ $# -le 1 ] || die "$1 takes no options"$'\n'"$usage"
 case "${1-}" in
   run)
     install_missing "${build_packages[@]}"
     cmake --workflow --preset run >&2
-    exec build/release/gradlab scaling "${@:2}"
+    program=$PWD/build/release/gradlab
+    cd "$started_in" # where --out FILE belongs
+    exec "$program" scaling "${@:2}"
     ;;
   test)
     install_missing "${build_packages[@]}"

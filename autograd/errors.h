@@ -10,8 +10,9 @@
 
 namespace autograd {
 
-/// The base of everything the engine throws. A message reads "op: what was expected, what came",
-/// quotes whole shapes, and ends with the scope it happened in: "... [in gpt.block.1.attn]".
+/// The base of everything the engine throws but std::bad_alloc. A message reads "op: what was
+/// expected, what came", quotes whole shapes, and ends with the scope it happened in: "... [in
+/// gpt.block.1.attn]".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

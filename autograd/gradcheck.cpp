@@ -1,5 +1,6 @@
 #include "autograd/gradcheck.h"
 
+#include <cmath>
 #include <unordered_set>
 
 #include "autograd/gradcheck_compare.h"
@@ -8,6 +9,17 @@ namespace autograd {
 namespace {
 
 constexpr int kExtraEvaluations = 8;  // before a gradient is called wrong, f must repeat itself
+
+void check_options(const GradcheckOptions& options) {
+  const bool tolerances = options.rtol >= 0 && options.atol >= 0 && std::isfinite(options.rtol) &&
+                          std::isfinite(options.atol) && options.rtol + options.atol > 0;
+  if (!tolerances || !(options.step > 0 && options.step < 1)) {
+    fail<ValueError>(
+        "gradcheck: expected finite rtol and atol >= 0, not both 0, and a step in (0, 1), got {}, "
+        "{} and {}",
+        options.rtol, options.atol, options.step);
+  }
+}
 
 void check_inputs(const std::vector<Tensor>& inputs) {
   if (!grad_enabled()) fail<GraphError>("gradcheck: gradients are off here (NoGrad)");
@@ -216,12 +228,14 @@ void Checker::conclude(const GradientComparison& comparison) {
 
 GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                           const GradcheckOptions& options) {
+  check_options(options);
   check_inputs(inputs);
   return Checker(f, inputs, options).run(nullptr);
 }
 
 GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                           const ClaimedGradient& claimed, const GradcheckOptions& options) {
+  check_options(options);
   check_inputs(inputs);
   return Checker(f, inputs, options).run(&claimed);
 }

@@ -55,7 +55,10 @@ Slope measure_slope(const Difference& difference, double analytic, double step,
   // A jump within rounding, or far smaller than the disagreement, explains nothing.
   const bool explains = jump > tolerance.of(std::max(std::abs(low), std::abs(high))) &&
                         jump > 1e-3 * std::abs(analytic - nearest);
-  const bool stays = std::abs(slopes.half_jump) > 0.75 * jump;
+  // At half the step a smooth function halves the jump, a kink keeps it, a discontinuity doubles
+  // it.
+  const double half_jump = std::abs(slopes.half_jump);
+  const bool stays = half_jump > 0.75 * jump && half_jump < 1.5 * jump;
   if (!explains || !stays || !std::isfinite(low) || !std::isfinite(high)) return first;
   return {SlopeKind::kink, nearest, h, slopes.left, slopes.right};
 }

@@ -3,9 +3,9 @@
 #include "autograd/tensor.h"
 
 // The catalogue: every op, one declaration and one line on shapes. Ops live in ops/<name>.cpp,
-// value and gradient rule together. Elementwise ops broadcast as NumPy does. "-> nothing" in a
-// comment marks a result that carries no gradient. Dims may be negative. Floats (f32, f64) only,
-// and never mixed, unless a line says otherwise; DTypeError and ShapeError are thrown by name.
+// value and gradient rule together. Elementwise ops broadcast as NumPy does. Dims may be negative,
+// and a scalar takes dims 0 and -1 as one element does. Floats (f32, f64) only, and never mixed,
+// unless a line says otherwise; DTypeError and ShapeError are thrown by name.
 
 namespace autograd {
 
@@ -106,9 +106,10 @@ std::vector<Tensor> split(const Tensor& x, Index size, int dim);  // parts of `s
 template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim);  // ShapeError unless N parts
 Tensor concat(const std::vector<Tensor>& parts, int dim);
-Tensor stack(const std::vector<Tensor>& parts, int dim);                // along a new dim
-Tensor tril(const Tensor& x, Index diagonal = 0);                       // of the last two dims
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);  // mask b8, broadcasts to x
+Tensor stack(const std::vector<Tensor>& parts, int dim);  // along a new dim
+Tensor tril(const Tensor& x, Index diagonal = 0);         // of the last two dims
+/// value where mask (b8, broadcasts to x) is true; floats only.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 /// weight (V, C), index i64 (...) -> (..., C); ValueError names an index outside [0, V).
 Tensor embedding(const Tensor& weight, const Tensor& index);
 

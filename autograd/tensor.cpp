@@ -1,5 +1,7 @@
 #include "autograd/tensor.h"
 
+#include <cmath>
+
 #include "autograd/array/elementwise.h"
 #include "autograd/array/layout.h"
 #include "autograd/graph/dump.h"
@@ -66,6 +68,7 @@ void Tensor::check_writable(const char* what) const {
 
 void Tensor::set_data(Array array) {
   check_writable("set_data");
+  check_same_dtype(array, data(), "set_data");
   if (array.shape() != shape() || array.dtype() != dtype()) {
     fail<ShapeError>("set_data: expected shape {} of {}, got {} of {}", shape().str(),
                      name(dtype()), array.shape().str(), name(array.dtype()));
@@ -85,6 +88,19 @@ SliceRef Tensor::select_(int dim, Index index) {
 }
 
 namespace {
+
+// value as a T: integers and masks take only what they hold exactly.
+template <class T>
+T element(double value) {
+  if constexpr (!std::is_floating_point_v<T>) {
+    const bool fits =
+        std::is_same_v<T, bool> ? value == 0 || value == 1 : value >= -0x1p53 && value <= 0x1p53;
+    if (!fits || value != std::floor(value)) {
+      fail<ValueError>("select_: {} cannot be an element of {}", value, name(dtype_of<T>()));
+    }
+  }
+  return static_cast<T>(value);
+}
 
 // f(element, i) for the elements of one index of an axis; i counts them, row-major.
 template <class F>
@@ -107,18 +123,18 @@ void update_slice(Tensor& tensor, int axis, Index index, F f) {
 
 void SliceRef::operator+=(double value) {
   update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
-    x = static_cast<std::remove_reference_t<decltype(x)>>(x + value);
+    x = element<std::remove_reference_t<decltype(x)>>(static_cast<double>(x) + value);
   });
 }
 void SliceRef::operator-=(double value) { *this += -value; }
 void SliceRef::operator*=(double value) {
   update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
-    x = static_cast<std::remove_reference_t<decltype(x)>>(x * value);
+    x = element<std::remove_reference_t<decltype(x)>>(static_cast<double>(x) * value);
   });
 }
 void SliceRef::operator=(double value) {
   update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
-    x = static_cast<std::remove_reference_t<decltype(x)>>(value);
+    x = element<std::remove_reference_t<decltype(x)>>(value);
   });
 }
 void SliceRef::operator=(const Tensor& values) {
@@ -127,6 +143,11 @@ void SliceRef::operator=(const Tensor& values) {
   update_slice(tensor_, axis_, index_, [&source](auto& x, Index i) {
     x = source.read<std::remove_reference_t<decltype(x)>>()[static_cast<std::size_t>(i)];
   });
+}
+
+void SliceRef::operator=(const SliceRef& other) {
+  const Array slice = autograd::narrow(other.tensor_.data(), other.axis_, other.index_, 1);
+  *this = Tensor(slice.reshape(slice.shape().without(other.axis_)));
 }
 
 // --- gradients
@@ -156,6 +177,7 @@ Tensor Tensor::grad() const { return node() && node()->grad ? Tensor(*node()->gr
 
 void Tensor::set_grad(const Tensor& grad) {
   if (!node()) fail<GraphError>("set_grad: the tensor requires no gradient");
+  check_same_dtype(grad.data(), data(), "set_grad");
   if (grad.shape() != shape() || grad.dtype() != dtype()) {
     fail<ShapeError>("set_grad: expected shape {} of {}, got {} of {}", shape().str(),
                      name(dtype()), grad.shape().str(), name(grad.dtype()));
@@ -235,7 +257,7 @@ Tensor Tensor::clone() const {
 Index Tensor::register_hook(Hook hook) {
   if (!node()) fail<GraphError>("register_hook: the tensor requires no gradient");
   auto& hooks = node()->hooks;
-  const Index id = hooks.empty() ? 0 : hooks.back().first + 1;
+  const Index id = node()->next_hook++;
   hooks.emplace_back(id, [hook = std::move(hook)](const Array& g) {
     const Tensor replaced = hook(Tensor(g));
     return replaced.defined() ? replaced.data() : g;

@@ -84,7 +84,8 @@ class Tensor {
   Tensor detach() const;  // same value (shared until written), no history
   Tensor clone() const;   // a differentiable copy
   /// Called with the whole gradient of this tensor before it flows on; what it returns replaces
-  /// that gradient, unless undefined. Returns an id for remove_hook.
+  /// that gradient, unless undefined. Returns an id for remove_hook. A hook that holds the tensor
+  /// itself keeps it alive until it is removed.
   Index register_hook(Hook hook);
   void remove_hook(Index id);
 
@@ -133,7 +134,9 @@ class SliceRef {
   void operator-=(double value);
   void operator*=(double value);
   void operator=(double value);
-  void operator=(const Tensor& values);  // the slice's shape, or one that broadcasts to it
+  void operator=(const Tensor& values);   // the slice's shape, or one that broadcasts to it
+  void operator=(const SliceRef& other);  // its values, as x[0] = x[1] in PyTorch
+  SliceRef(const SliceRef&) = default;
 
  private:
   Tensor tensor_;

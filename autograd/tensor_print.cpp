@@ -29,7 +29,7 @@ class Printer {
     if (t_.dtype() == DType::i64) {
       return fmt::format("{}", t_.data().read<std::int64_t>()[static_cast<std::size_t>(at)]);
     }
-    return fmt::format("{:.5g}", v);
+    return v != v ? "nan" : fmt::format("{:.5g}", v);
   }
 
   // The indices of an axis that are shown; -1 stands for the gap.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autograd/array/parallel.h"
+#include "experiments/documents.h"
 #include "experiments/text.h"
 
 namespace experiments {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr Index kMaxThreads = 1024;
 constexpr std::size_t kWidth = 100;
-constexpr const char* kCommonHeading = "Options of every command";
 
 void add_common(Options& options, Common& common) {
   common.threads = std::clamp<Index>(autograd::num_threads(), 1, kMaxThreads);
@@ -26,6 +26,8 @@ void add_common(Options& options, Common& common) {
   options.toggle("--quick", common.quick, "a smaller run that still shows the point");
   options.choice("--color", common.color, {"auto", "always", "never"},
                  "colours; auto wants a terminal and an empty NO_COLOR");
+  options.text("--config", common.config, "options from a TOML file; the command line wins",
+               "FILE");
 }
 
 /// Two columns, the right one wrapped.
@@ -81,6 +83,7 @@ std::string program_help(std::span<const std::unique_ptr<Command>> commands,
     for (const Flag& flag : command->flags())
       if (flag.heading == kCommonHeading) common.push_back(flag);
   }
+  for (const Document& document : documents()) list += item(document.name, document.summary, 14);
   return fmt::format(
       "Example: {}\n\n"
       "gradlab: a small automatic differentiation engine, and experiments on attention\n\n"

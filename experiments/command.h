@@ -16,6 +16,7 @@ struct Common {
   std::string format = "table";
   std::string out = "-";
   std::string color = "auto";
+  std::string config;  // "" for none
   bool quick = false;
 };
 
@@ -29,6 +30,7 @@ class Command {
   const Common& common() const { return common_; }
   Experiment& experiment() { return *experiment_; }
   void parse(std::span<const std::string> words) { parser_.parse(words); }
+  void set_toggle(const std::string& flag, bool on) { parser_.options().set_toggle(flag, on); }
 
  private:
   const Entry& entry_;
@@ -36,6 +38,8 @@ class Command {
   std::unique_ptr<Experiment> experiment_;
   Parser parser_;
 };
+
+inline constexpr const char* kCommonHeading = "Options of every command";
 
 /// --help of the program, and of one command.
 std::string program_help(std::span<const std::unique_ptr<Command>> commands,

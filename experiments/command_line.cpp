@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "experiments/documents.h"
 #include "experiments/text.h"
+#include "experiments/values.h"
 
 namespace experiments {
 namespace {
@@ -38,6 +40,10 @@ class Arranger {
   Request run(const std::string& default_command) {
     while (at_ < words_.size()) take(words_[at_++]);
     if (request_.command.empty()) request_.command = default_command;
+    const Document* document = find_document(request_.document);
+    if (document && !request_.help && request_.part.empty() && !document->parts.empty())
+      throw UsageError(
+          fmt::format("{}: expected one of {}", document->name, join(document->parts, ", ")));
     for (const std::string& name : used_)
       if (!find(flags_of(request_.command), name)) refuse_option(name);
     return request_;
@@ -45,27 +51,43 @@ class Arranger {
 
  private:
   void take(const std::string& word) {
-    if (word == "-h" || word == "--help") {
+    const bool asks_help = word == "-h" || word == "--help" || (word == "help" && !request_.typed);
+    if (asks_help) {
       request_.help = true;
     } else if (word == "--version") {
       request_.version = true;
     } else if (word == "--") {
       throw UsageError("--: expected a command or an option, as there are no other words");
+    } else if (!request_.document.empty()) {
+      take_part(word);
     } else if (is_option(word)) {
       take_option(word);
-    } else if (word == "help" && !request_.typed) {
-      request_.help = true;
     } else {
       take_command(word);
     }
+  }
+
+  /// What follows the name of a document.
+  void take_part(const std::string& word) {
+    const Document& document = *find_document(request_.document);
+    if (document.parts.empty() || !request_.part.empty())
+      throw UsageError(fmt::format("{}: unexpected word {}", document.name, quote(word)));
+    request_.part = parse_choice(document.name, word, document.parts);
   }
 
   void take_command(const std::string& word) {
     if (request_.typed)
       throw UsageError(
           fmt::format("{}: unexpected word {} (one command a run)", request_.command, quote(word)));
+    if (find_document(word) && used_.empty()) {
+      request_.document = word;
+      return;
+    }
     std::vector<std::string> names;
     for (const Syntax& syntax : syntaxes_) names.push_back(syntax.command);
+    for (const Document& document : documents()) names.emplace_back(document.name);
+    if (find_document(word))
+      throw UsageError(fmt::format("{}: takes no options, got {}", word, quote(used_[0])));
     if (std::find(names.begin(), names.end(), word) == names.end())
       throw UsageError(fmt::format("unknown command {}{} (there are {})", quote(word),
                                    did_you_mean(word, names), join(names, ", ")));

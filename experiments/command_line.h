@@ -20,6 +20,8 @@ struct Request {
   bool typed = false;   // whether the command was typed
   bool help = false;
   bool version = false;
+  std::string document;            // of documents(), typed instead of a command
+  std::string part;                // "bash"
   std::vector<std::string> words;  // what Parser::parse wants
 };
 

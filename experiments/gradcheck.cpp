@@ -102,7 +102,7 @@ class Gradcheck : public Experiment {
       if (!found.message.empty()) report.notes.push_back(found.message);
       if (!found.ok) failed.push_back(chosen.name);
     }
-    report.notes.push_back(
+    report.notes.emplace_back(
         "excess: the error over what is allowed, 1e-8 + 1e-6 |numeric|; above 1 fails. "
         "kinks: points where the function bends, held to the slopes on both sides.");
     report.failed = !failed.empty();

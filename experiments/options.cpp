@@ -18,7 +18,7 @@ std::string as_text(std::span<const Index> sizes) {
 }  // namespace
 
 void Options::add(const std::string& flag, const std::string& value, const std::string& help,
-                  const std::string& initial, Take take) {
+                  const std::string& initial, Take take, std::vector<std::string> names) {
   const auto once = [flag, take = std::move(take)](const CLI::results_t& texts) {
     if (texts.size() > 1)
       throw UsageError(
@@ -30,7 +30,7 @@ void Options::add(const std::string& flag, const std::string& value, const std::
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   const std::string shown = initial.empty() ? help : fmt::format("{} [{}]", help, initial);
-  flags_.push_back({flag, value, shown, heading_});
+  flags_.push_back({flag, value, shown, heading_, std::move(names)});
 }
 
 void Options::integer(const std::string& flag, Index& target, Index min, Index max,
@@ -60,8 +60,10 @@ void Options::choice(const std::string& flag, std::string& target, std::vector<s
                      const std::string& help) {
   const std::string names = join(allowed, "|");
   const std::string value = names.size() <= 24 ? names : "NAME";
-  add(flag, value, help, target,
-      [=, &target](const std::string& text) { target = parse_choice(flag, text, allowed); });
+  add(
+      flag, value, help, target,
+      [=, &target](const std::string& text) { target = parse_choice(flag, text, allowed); },
+      allowed);
 }
 
 void Options::toggle(const std::string& flag, bool& target, const std::string& help) {
@@ -71,13 +73,18 @@ void Options::toggle(const std::string& flag, bool& target, const std::string& h
   };
   app_.add_flag_function(flag, set, help);
   flags_.push_back({flag, "", help, heading_});
+  toggles_[flag] = &target;
 }
+
+void Options::set_toggle(const std::string& flag, bool on) { *toggles_.at(flag) = on; }
 
 void Options::choices(const std::string& flag, std::vector<std::string>& target,
                       std::vector<std::string> allowed, const std::string& help) {
   const std::string shown = fmt::format("{}: {}", help, join(allowed, ", "));
-  add(flag, "NAME,...", shown, join(target, ","),
-      [=, &target](const std::string& text) { target = parse_choices(flag, text, allowed); });
+  add(
+      flag, "NAME,...", shown, join(target, ","),
+      [=, &target](const std::string& text) { target = parse_choices(flag, text, allowed); },
+      allowed);
 }
 
 void Options::sizes(const std::string& flag, std::vector<Index>& target, Index min, Index max,

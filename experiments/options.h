@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -26,10 +27,11 @@ class UsageError : public std::runtime_error {
 
 /// One flag, for help and for telling an option from a value.
 struct Flag {
-  std::string name;     // "--rows"
-  std::string value;    // "N"; "" for a toggle
-  std::string help;     // what it does, with its default
-  std::string heading;  // the part of the help that it is shown in
+  std::string name;                       // "--rows"
+  std::string value;                      // "N"; "" for a toggle
+  std::string help;                       // what it does, with its default
+  std::string heading;                    // the part of the help that it is shown in
+  std::vector<std::string> choices = {};  // all values there are, where they are names
 };
 
 /// The flags of one command. Values are parsed by std::from_chars, whole and in range or refused
@@ -50,6 +52,8 @@ class Options {
   void choice(const std::string& flag, std::string& target, std::vector<std::string> allowed,
               const std::string& help);
   void toggle(const std::string& flag, bool& target, const std::string& help);
+  /// A toggle on or off; the command line can only turn it on.
+  void set_toggle(const std::string& flag, bool on);
   /// Comma-separated choices, each at most once.
   void choices(const std::string& flag, std::vector<std::string>& target,
                std::vector<std::string> allowed, const std::string& help);
@@ -64,11 +68,12 @@ class Options {
  private:
   using Take = std::function<void(const std::string& text)>;
   void add(const std::string& flag, const std::string& value, const std::string& help,
-           const std::string& initial, Take take);
+           const std::string& initial, Take take, std::vector<std::string> names = {});
 
   CLI::App& app_;
   std::string heading_ = "Options";
   std::vector<Flag> flags_;
+  std::map<std::string, bool*> toggles_;
 };
 
 /// The command line of one command: the flags that were added to options(), and their values once

@@ -36,7 +36,7 @@ std::string resolved(std::string path, const std::string& shown) {
     const ssize_t length = readlink(path.c_str(), target, sizeof target);
     if (length < 0) return path;
     const std::string next(target, static_cast<std::size_t>(length));
-    path = next.starts_with('/') ? next : folder_of(path) + '/' + next;
+    path = next.starts_with('/') ? next : fmt::format("{}/{}", folder_of(path), next);
   }
   fail(shown, ELOOP);
 }

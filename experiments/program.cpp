@@ -9,6 +9,8 @@
 #include "autograd/array/parallel.h"
 #include "experiments/command.h"
 #include "experiments/command_line.h"
+#include "experiments/config_file.h"
+#include "experiments/documents.h"
 #include "experiments/errors.h"
 #include "experiments/memory.h"
 #include "experiments/output.h"
@@ -123,6 +125,21 @@ int run_command(Command& command, const std::string& line, const World& world) {
   return kCheckFailed;
 }
 
+/// run_command() with the options of --config, which those on the command line go before.
+int run_configured(std::span<const std::unique_ptr<Command>> commands, Command& command,
+                   const Request& request, const std::string& line, const World& world) {
+  command.parse(request.words);
+  if (command.common().config.empty()) return run_command(command, line, world);
+  ConfigFile config(command.common().config);
+  config.apply(commands, command);
+  command.parse(request.words);
+  try {
+    return run_command(command, line, world);
+  } catch (const UsageError& error) {
+    throw UsageError(config.located(error.what(), request.words));
+  }
+}
+
 int dispatch(std::span<const std::string> words, const World& world) {
   std::vector<std::unique_ptr<Command>> commands;
   std::vector<Syntax> syntaxes;
@@ -140,14 +157,17 @@ int dispatch(std::span<const std::string> words, const World& world) {
     terminal.write(program_help(commands, world.default_command));
     return kDone;
   }
+  if (const Document* document = find_document(request.document)) {
+    terminal.write(document->write(commands, world.default_command, request.part));
+    return kDone;
+  }
   for (const auto& command : commands) {
     if (command->entry().name != request.command) continue;
     if (request.help) {
       terminal.write(command_help(*command));
       return kDone;
     }
-    command->parse(request.words);
-    return run_command(*command, command_text(words), world);
+    return run_configured(commands, *command, request, command_text(words), world);
   }
   throw std::logic_error("no command " + request.command);
 }

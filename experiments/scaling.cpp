@@ -122,7 +122,8 @@ void Scaling::add_options(Options& options) {
   options.sizes("--dk", dk_, 1, 65536, "head sizes");
   options.integer("--seq-len", seq_len_, 2, 65536, "keys a query attends to, T");
   options.integer("--rows", rows_, 1, 1'000'000'000, "at least so many queries a size");
-  options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number");
+  options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number",
+               "SCALE,...");
   options.choice("--init", init_, {"unit", "lesson", "torch", "gpt2"},
                  "q, k, v ~ N(0,1), or x W by the rule of that name");
   options.integer("--n-embd", n_embd_, 1, 65536, "channels of x under torch and gpt2");
@@ -212,9 +213,10 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
     lines.push_back(line);
   }
   if (init_ != "unit") {
-    lines.push_back(
-        "The identities, bounds and references are for q, k ~ N(0,1), and so left out; "
-        "v is x W_v here, which scales dP: compare gains, not norms, across --init.");
+    lines.emplace_back(
+        "Only Var(q.k) is known exactly for q = x W; and v = x W scales dP here: compare gains, "
+        "not "
+        "norms, across --init.");
   }
   if (any.trials < kFewestTrials) {
     lines.push_back(

@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "autograd/array/parallel.h"
-#include "experiments/scaling_rows.h"
-#include "nn/attention.h"
 
 // What is measured of each row, from the engine's values and gradients.
 

@@ -1,10 +1,10 @@
 #include "experiments/signals.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 
 #include "experiments/errors.h"
 

@@ -146,6 +146,7 @@ std::size_t widest(const std::vector<CheckWords>& checks, std::string CheckWords
 
 std::string checks_text(const std::vector<Check>& checks, bool color) {
   std::vector<CheckWords> lines;
+  lines.reserve(checks.size());
   for (const Check& check : checks) lines.push_back(words_of(check));
   const std::size_t status = widest(lines, &CheckWords::status);
   const std::size_t kind = widest(lines, &CheckWords::kind);

@@ -26,6 +26,17 @@ void poison(Buffer& buffer, std::size_t bytes) {
 #endif
 }
 
+// A conversion that C++ leaves undefined, a NaN or a float too large for an integer, is an error.
+template <class To, class From>
+To converted(From v) {
+  if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, std::int64_t>) {
+    if (!(v >= From(-0x1p63) && v < From(0x1p63))) {
+      fail<ValueError>("to: expected a number that fits into i64, got {}", v);
+    }
+  }
+  return static_cast<To>(v);
+}
+
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes) {
@@ -55,7 +66,7 @@ Array Array::full(const Shape& shape, double value, DType dtype) {
   return dispatch_any(dtype, [&](auto tag) {
     using T = decltype(tag);
     return build<T>(shape,
-                    [&](std::span<T> x) { std::fill(x.begin(), x.end(), static_cast<T>(value)); });
+                    [&](std::span<T> x) { std::fill(x.begin(), x.end(), converted<T>(value)); });
   });
 }
 
@@ -89,7 +100,7 @@ Array Array::to(DType dtype) const {
       using To = decltype(to_tag);
       const std::span<const From> x = read<From>();
       return build<To>(shape_, [&](std::span<To> y) {
-        std::transform(x.begin(), x.end(), y.begin(), [](From v) { return static_cast<To>(v); });
+        std::transform(x.begin(), x.end(), y.begin(), [](From v) { return converted<To>(v); });
       });
     });
   });

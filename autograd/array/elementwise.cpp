@@ -108,7 +108,14 @@ void add_in_place(Array& into, const Array& g) {
   });
 }
 
+void check_mask(const Array& mask, const char* op) {
+  if (mask.dtype() != DType::b8) {
+    fail<DTypeError>("{}: expected a mask of b8, got {}", op, name(mask.dtype()));
+  }
+}
+
 Array where(const Array& mask, const Array& a, const Array& b) {
+  check_mask(mask, "where");
   check_same_dtype(a, b, "where");
   const Shape shape = broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Array m = expand(mask, shape), x = expand(a, shape), y = expand(b, shape);

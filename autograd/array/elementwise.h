@@ -122,6 +122,9 @@ Array operator+(const Array& a, double s);
 /// into += g, in place where `into` owns its memory alone. Same shape and dtype.
 void add_in_place(Array& into, const Array& g);
 
+/// DTypeError, in the name of `op`, unless it is b8.
+void check_mask(const Array& mask, const char* op);
+
 /// Elements of `a` where the mask (b8) is true, of `b` elsewhere; all three broadcast.
 Array where(const Array& mask, const Array& a, const Array& b);
 

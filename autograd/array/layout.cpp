@@ -80,8 +80,8 @@ Array expand(const Array& a, const Shape& shape) {
 Array narrow(const Array& a, int axis, Index start, Index length) {
   const Index size = a.shape()[axis];
   if (start < 0 || length < 0 || start > size || length > size - start) {
-    fail<ShapeError>("narrow: expected a part of [0, {}) along dim {} of {}, got [{}, {})", size,
-                     axis, a.shape().str(), start, start + length);
+    fail<ShapeError>("narrow: expected a part of [0, {}) along dim {} of {}, got {} from {} on",
+                     size, axis, a.shape().str(), length, start);
   }
   const Strides strides = a.shape().strides();
   return gather(a, a.shape().with(axis, length), strides, start * strides[axis]);
@@ -151,7 +151,7 @@ Array tril(const Array& a, Index diagonal) {
     Array out = a;
     out.write<T>([&](std::span<T> y) {
       for (Index i = 0; i < a.numel(); ++i) {
-        if (i % columns > i / columns % rows + diagonal) y[static_cast<std::size_t>(i)] = T(0);
+        if (i % columns - i / columns % rows > diagonal) y[static_cast<std::size_t>(i)] = T(0);
       }
     });
     return out;

@@ -34,17 +34,18 @@ class Pass {
     restricted_ = true;
     std::map<std::uint64_t, const Node*> reachable = reach();
     for (const Ref<Node>& target : targets) needed_.insert(target->id);
+    const Node* blocked = nullptr;              // a released node, behind which a target may lie
     for (const auto& [id, node] : reachable) {  // oldest first: inputs before their consumers
-      if (node->released && !node->is_leaf && !needed_.count(id)) blocked_ = node;
+      if (node->released && !node->is_leaf && !needed_.count(id)) blocked = node;
       for (const Edge& edge : node->edges) {
         if (edge.input && needed_.count(edge.input->id)) needed_.insert(id);
       }
     }
-  }
-
-  [[noreturn]] void fail_unreached(std::size_t target) const {
-    if (blocked_) fail_released(*blocked_);
-    fail<GraphError>("grad: the output does not depend on input {}", target);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (reachable.count(targets[i]->id)) continue;
+      if (blocked) fail_released(*blocked);
+      fail<GraphError>("grad: the output does not depend on input {}", i);
+    }
   }
 
   /// Calls arrive(node, gradient) for every node with its whole gradient, newest first.
@@ -56,7 +57,8 @@ class Pass {
       const Waiting now = std::move(newest->second);
       waiting_.erase(newest);
       Array grad = *now.grad;
-      for (const auto& hook : now.node->hooks) grad = hooked(*now.node, hook.second, grad);
+      const auto hooks = now.node->hooks;  // a hook may remove itself or add another
+      for (const auto& hook : hooks) grad = hooked(*now.node, hook.second, grad);
       arrive(now.node, grad);
       if (!now.node->is_leaf) send(*now.node, grad);
     }
@@ -89,13 +91,15 @@ class Pass {
                       const Array& grad) {
     Array replaced = hook(grad);
     if (replaced.shape() != node.shape || replaced.dtype() != node.dtype) {
-      fail<GraphError>("hook on {}: expected a gradient of shape {}, got {}", where(node),
-                       node.shape.str(), replaced.shape().str());
+      fail<GraphError>("hook on {}: expected a gradient of shape {} of {}, got {} of {}",
+                       where(node), node.shape.str(), name(node.dtype), replaced.shape().str(),
+                       name(replaced.dtype()));
     }
     return replaced;
   }
 
   void send(Node& node, const Array& grad) {
+    if (restricted_ && leads_nowhere(node)) return;  // it keeps its rules
     if (node.released) fail_released(node);
     if (node.joint) {
       send_joint(node, grad);
@@ -112,6 +116,13 @@ class Pass {
     const JointRule joint = std::move(node.joint);
     node.edges.clear();
     node.joint = nullptr;
+  }
+
+  bool leads_nowhere(const Node& node) const {
+    for (const Edge& edge : node.edges) {
+      if (!skips(edge)) return false;
+    }
+    return true;
   }
 
   bool skips(const Edge& edge) const {
@@ -194,7 +205,6 @@ class Pass {
 
   Retain retain_;
   bool restricted_ = false;
-  const Node* blocked_ = nullptr;  // a released node, behind which a target may lie
   std::set<std::uint64_t> needed_;
   std::map<std::uint64_t, Waiting> waiting_;
 };
@@ -224,11 +234,7 @@ std::vector<Array> run_grad(const Ref<Node>& root, const Array& seed,
     if (it != found.end()) it->second = grad;
   });
   std::vector<Array> grads;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const std::optional<Array>& grad = found[targets[i]->id];
-    if (!grad) pass.fail_unreached(i);
-    grads.push_back(*grad);
-  }
+  for (const Ref<Node>& target : targets) grads.push_back(found.at(target->id).value());
   return grads;
 }
 

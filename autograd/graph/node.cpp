@@ -8,10 +8,16 @@ namespace {
 std::atomic<std::uint64_t> next_id{1};
 std::atomic<std::int64_t> live_count{0};
 
-// What dying nodes held. Destroying an edge may end the node behind it, which then only adds to
-// this list instead of recursing; the outermost ~Node empties it. Set while one of them does.
-thread_local std::vector<Edge>* pending_edges = nullptr;
-thread_local std::vector<JointRule>* pending_rules = nullptr;
+/// What a dying node held.
+struct Remains {
+  std::vector<Edge> edges;
+  JointRule joint;
+  decltype(Node::hooks) hooks;
+};
+
+// Destroying what one node held may end another, which then only adds to this list instead of
+// recursing; the outermost ~Node empties it. Null while none of them runs.
+thread_local std::vector<Remains>* pending = nullptr;
 
 }  // namespace
 
@@ -26,27 +32,19 @@ Node::Node(const char* op_name, const Shape& result, DType type)
 
 Node::~Node() {
   live_count.fetch_sub(1, std::memory_order_relaxed);
-  if (pending_edges) {
-    for (Edge& edge : edges) pending_edges->push_back(std::move(edge));
-    if (joint) pending_rules->push_back(std::move(joint));
+  Remains own{std::move(edges), std::move(joint), std::move(hooks)};
+  if (pending) {
+    pending->push_back(std::move(own));
     return;
   }
-  std::vector<Edge> held = std::move(edges);
-  std::vector<JointRule> rules;
-  if (joint) rules.push_back(std::move(joint));
-  pending_edges = &held;
-  pending_rules = &rules;
-  while (!held.empty() || !rules.empty()) {
-    if (!held.empty()) {
-      const Edge edge = std::move(held.back());  // dies here, after it left the list
-      held.pop_back();
-    } else {
-      const JointRule rule = std::move(rules.back());
-      rules.pop_back();
-    }
+  std::vector<Remains> list;
+  pending = &list;
+  list.push_back(std::move(own));
+  while (!list.empty()) {
+    const Remains dying = std::move(list.back());  // ends here, after it left the list
+    list.pop_back();
   }
-  pending_edges = nullptr;
-  pending_rules = nullptr;
+  pending = nullptr;
 }
 
 std::int64_t Node::live() { return live_count.load(std::memory_order_relaxed); }

@@ -15,8 +15,8 @@ namespace autograd {
 
 struct Node;
 
-/// The gradient of one input from the gradient of the output. Holds Arrays only, never Tensors of
-/// the graph it belongs to: that is why no reference cycle can be written.
+/// The gradient of one input from the gradient of the output. Captures Arrays only, never Tensors
+/// of the graph it belongs to: then no reference cycle can arise.
 using Rule = std::function<Array(const Array& g)>;
 
 /// A rule that adds its gradient to `into` (the shape of the input, zeros at first): for inputs of
@@ -57,6 +57,7 @@ struct Node : RefCounted {
   std::vector<Edge> edges;
   JointRule joint;
   std::vector<std::pair<Index, std::function<Array(const Array&)>>> hooks;
+  Index next_hook = 0;                           // ids are not used twice
   std::optional<Array> grad;                     // of a leaf, or of a node that retains it
   std::unique_ptr<std::vector<Range>> operands;  // of the forward, if the anomaly guard saw it
 };

@@ -32,7 +32,7 @@ std::vector<Range> watch(const char* op, const Array& out,
   const Range made = range_of(out);
   const bool made_nan = made.nans > 0 && !any_nan;
   const bool made_infinity = !made.finite() && made.nans == 0 && all_are_finite;
-  if (made_nan || (made_infinity && fills == Fills::no)) {
+  if (fills == Fills::no && (made_nan || made_infinity)) {
     fail<NumericError>("{}: forward made {} from {}: result {}", op,
                        made_nan ? "NaN" : "an infinity", describe_all(inputs, ranges),
                        describe(out.shape(), made));

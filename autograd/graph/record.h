@@ -13,7 +13,7 @@ struct Input {
   GradientRule rule;
 };
 
-/// Whether the anomaly guard lets this op put infinities into its output: only masked_fill does.
+/// Whether the anomaly guard lets this op put what it likes into its output: only masked_fill does.
 enum class Fills : bool { no, yes };
 
 TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills = Fills::no);

@@ -4,32 +4,42 @@
 #include "autograd/ops.h"
 
 namespace autograd {
+namespace {
+
+// A result that carries no gradient, with the name of its op.
+Tensor result(const char* op, Array out) { return record(op, std::move(out), std::span<Input>()); }
+
+}  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "eq", [](auto x, auto y) { return x == y; }));
+  return result("eq", compare(a.data(), b.data(), "eq", [](auto x, auto y) { return x == y; }));
 }
 Tensor ne(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "ne", [](auto x, auto y) { return x != y; }));
+  return result("ne", compare(a.data(), b.data(), "ne", [](auto x, auto y) { return x != y; }));
 }
 Tensor lt(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "lt", [](auto x, auto y) { return x < y; }));
+  return result("lt", compare(a.data(), b.data(), "lt", [](auto x, auto y) { return x < y; }));
 }
 Tensor le(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "le", [](auto x, auto y) { return x <= y; }));
+  return result("le", compare(a.data(), b.data(), "le", [](auto x, auto y) { return x <= y; }));
 }
 Tensor gt(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "gt", [](auto x, auto y) { return x > y; }));
+  return result("gt", compare(a.data(), b.data(), "gt", [](auto x, auto y) { return x > y; }));
 }
 Tensor ge(const Tensor& a, const Tensor& b) {
-  return Tensor(compare(a.data(), b.data(), "ge", [](auto x, auto y) { return x >= y; }));
+  return result("ge", compare(a.data(), b.data(), "ge", [](auto x, auto y) { return x >= y; }));
 }
 
 Tensor logical_not(const Tensor& mask) {
-  return eq(mask, Tensor(Array::scalar(0, DType::b8)));  // DTypeError unless b8
+  const Array m = mask.data();
+  check_mask(m, "logical_not");
+  return result("logical_not", compare(m, Array::scalar(0, DType::b8), "logical_not",
+                                       [](auto x, auto y) { return x == y; }));
 }
 
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
-  return Tensor(argmax(x.data(), x.shape().axis(dim, "argmax"), keep));
+  if (x.rank() == 0) return argmax(x.reshape({1}), dim).reshape(Shape{});
+  return result("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep));
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {

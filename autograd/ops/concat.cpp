@@ -7,16 +7,17 @@ Tensor concat(const std::vector<Tensor>& parts, int dim) {
   if (parts.empty()) fail<ShapeError>("concat: expected at least one part, got none");
   const int axis = parts[0].shape().axis(dim, "concat");
   std::vector<Array> arrays;
+  for (const Tensor& part : parts) arrays.push_back(part.data());
+  const Array joined = concat(arrays, axis);
   std::vector<Input> inputs;
   Index start = 0;
   for (const Tensor& part : parts) {
-    arrays.push_back(part.data());
-    const Index length = part.size(dim);
+    const Index length = part.shape()[axis];
     inputs.push_back(
         {part, [axis, start, length](const Array& g) { return narrow(g, axis, start, length); }});
     start += length;
   }
-  return record("concat", concat(arrays, axis), inputs);
+  return record("concat", joined, inputs);
 }
 
 }  // namespace autograd

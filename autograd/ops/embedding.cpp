@@ -8,6 +8,9 @@ namespace autograd {
 namespace {
 
 void check_indices(const Array& index, Index limit) {
+  if (index.dtype() != DType::i64) {
+    fail<DTypeError>("embedding: expected indices of i64, got {}", name(index.dtype()));
+  }
   Index position = 0;
   for (const std::int64_t i : index.read<std::int64_t>()) {
     if (i < 0 || i >= limit) {

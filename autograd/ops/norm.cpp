@@ -26,10 +26,13 @@ double euclidean(const Array& x) {
 
 Tensor norm(const Tensor& x) {
   const Array d = x.data();
-  const Array n = Array::scalar(euclidean(d), d.dtype());
-  return record("norm", n, {{x, [d, n](const Array& g) {
-                               return n.at(0) == 0 ? Array::zeros(d.shape(), d.dtype()) : d / n * g;
-                             }}});
+  const double n = euclidean(d);
+  const auto unit = [d, n](const Array& g) {  // x / |x|, 0 at the origin
+    return g * map(d, "norm", [n](auto v) {
+             return static_cast<decltype(v)>(n == 0 ? 0.0 : static_cast<double>(v) / n);
+           });
+  };
+  return record("norm", Array::scalar(n, d.dtype()), {{x, unit}});
 }
 
 }  // namespace autograd

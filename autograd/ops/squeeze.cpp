@@ -3,6 +3,7 @@
 namespace autograd {
 
 Tensor squeeze(const Tensor& x, int dim) {
+  if (x.rank() == 0) return squeeze(x.reshape({1}), dim);
   const Shape from = x.shape();
   const int axis = from.axis(dim, "squeeze");
   if (from[axis] != 1) {

@@ -53,6 +53,14 @@ TEST(Array, RefusesTheWrongElementType) {
   EXPECT_THROW((void)(a.to(DType::i64) + a.to(DType::i64)), DTypeError);
 }
 
+TEST(Array, ConvertsOnlyWhatFits) {
+  EXPECT_EQ(of({-1.9}).to(DType::i64).at(0), -1);
+  for (const double bad : {std::nan(""), 1e19, -1e19, 0x1p63}) {
+    EXPECT_THROW((void)of({bad}).to(DType::i64), ValueError) << bad;
+    EXPECT_THROW((void)full({1}, bad, DType::i64), ValueError) << bad;
+  }
+}
+
 TEST(Array, IsAlignedForVectors) {
   for (const Index n : {0, 1, 3, 1000}) {
     const Array a = Array::zeros({n}, DType::f32);

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/ops.h"
@@ -254,6 +256,32 @@ TEST(Gradcheck, CountsTheClaims) {
   const auto none = [](const Inputs&, const Tensor&) { return Inputs{}; };
   EXPECT_THAT(gradcheck(of_first(exp), {leaf({1})}, none).message,
               HasSubstr("expected 1 gradients, one an input, got 0"));
+}
+
+TEST(Gradcheck, RefusesTolerancesThatAcceptEverything) {
+  const Tensor x = tensor({1.0, 2.0}, DType::f64).requires_grad_();
+  const GradcheckFunction f = [](const std::vector<Tensor>& in) { return in[0] * 2.0; };
+  for (const double bad : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
+    GradcheckOptions options;
+    options.rtol = bad;
+    EXPECT_THROW((void)gradcheck(f, {x}, options), ValueError) << bad;
+    options = {};
+    options.step = bad;
+    EXPECT_THROW((void)gradcheck(f, {x}, options), ValueError) << bad;
+  }
+}
+
+TEST(Gradcheck, DoesNotTakeAJumpForAKink) {
+  const Tensor x = tensor({0.0}, DType::f64).requires_grad_();
+  const GradcheckFunction jump = [](const std::vector<Tensor>& in) {
+    return where(gt(in[0], zeros({1}, DType::f64)), in[0] + 1.0, in[0]);
+  };
+  for (const double slope : {-1000.0, 1000.0}) {
+    const ClaimedGradient wrong = [slope](const std::vector<Tensor>&, const Tensor& c) {
+      return std::vector<Tensor>{c * slope};
+    };
+    EXPECT_FALSE(gradcheck(jump, {x}, wrong).ok) << slope;
+  }
 }
 
 }  // namespace

@@ -78,6 +78,34 @@ TEST(Hooks, AreRemovedById) {
   x.remove_hook(second);
 }
 
+TEST(Hooks, MayRemoveThemselvesAndAddOthers) {
+  Tensor x = leaf({2});
+  Index once = -1;
+  once = x.register_hook([&x, &once](const Tensor& g) {
+    x.remove_hook(once);
+    for (int i = 0; i < 9; ++i) x.register_hook([](const Tensor&) { return Tensor(); });
+    return g * 2.0;
+  });
+  x.register_hook([](const Tensor& g) { return g + 1.0; });
+  (x * 1.0).backward();
+  EXPECT_EQ(x.grad().item(), 3);
+  (x * 1.0).backward();
+  EXPECT_EQ(x.grad().item(), 5) << "2 more: the first hook is gone";
+  x.remove_hook(once);
+  EXPECT_NE(x.register_hook([](const Tensor&) { return Tensor(); }), once);
+}
+
+TEST(GradFunction, KeepsTheRulesItDidNotRun) {
+  const Tensor x = leaf({2}), unrelated = leaf({1});
+  const Tensor h = x * 3.0;
+  const Tensor y = h * h;
+  EXPECT_THROW((void)grad(y, {x, unrelated}), GraphError);
+  EXPECT_EQ(grad(y, {y})[0].item(), 1);
+  const Tensor g = grad(y, {h})[0];
+  h.backward(g);
+  EXPECT_EQ(x.grad().item(), 36);
+}
+
 TEST(RetainGrad, KeepsTheGradientOfAnIntermediate) {
   const Tensor x = leaf({2});
   Tensor h = x * x;

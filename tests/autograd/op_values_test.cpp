@@ -119,6 +119,9 @@ TEST(Norm, HasGradientZeroAtTheOrigin) {
   const Tensor small = leaf({3e-200, 4e-200}), large = leaf({3e200, 4e200});
   EXPECT_NEAR(norm(small).item() / 5e-200, 1, 1e-15);
   EXPECT_NEAR(norm(large).item() / 5e200, 1, 1e-15);
+  const Tensor big = full({2}, 3e38).requires_grad_();
+  norm(big).backward();
+  EXPECT_NEAR(big.grad().at({0}), 0.7071068, 1e-7);
   norm(large).backward();
   EXPECT_TRUE(near(large.grad(), f64({0.6, 0.8}), 1e-15));
   EXPECT_EQ(norm(zeros({0})).item(), 0);
@@ -201,6 +204,32 @@ TEST(Layout, WorksOnIndicesAndMasks) {
   EXPECT_THROW((void)i.squeeze(0), ShapeError);
   EXPECT_EQ(i.unsqueeze(-1).shape(), Shape({2, 3, 1}));
   EXPECT_EQ(zeros({0, 4}).reshape({2, 0}).numel(), 0);
+}
+
+TEST(ZeroRank, TakesTheDimsOfOneElement) {
+  const Tensor x = full({}, 3.0);
+  EXPECT_EQ(argmax(x, -1).item(), 0);
+  EXPECT_EQ(squeeze(x, 0).shape(), Shape({}));
+  EXPECT_EQ(transpose(x, 0, -1).item(), 3);
+  EXPECT_EQ(log_softmax(x, 0).item(), 0);
+  EXPECT_THROW((void)argmax(x, 1), ShapeError);
+  EXPECT_EQ(gt(x, x).op(), "gt");
+  EXPECT_EQ(argmax(f64({1, 2}), 0).op(), "argmax");
+  const Index far = std::numeric_limits<Index>::max();
+  EXPECT_TRUE(near(tril(ones({2, 2}), far), ones({2, 2}), 0));
+}
+
+TEST(Errors, NameTheOp) {
+  const Tensor x = zeros({2, 3}), mask = zeros({2, 3});
+  EXPECT_EQ(message_of<DTypeError>([&] { (void)masked_fill(x, mask, 1); }).rfind("masked_fill", 0),
+            0u);
+  EXPECT_EQ(message_of<DTypeError>([&] { (void)where(mask, x, x); }).rfind("where", 0), 0u);
+  EXPECT_EQ(message_of<DTypeError>([&] { (void)embedding(x, mask); }).rfind("embedding", 0), 0u);
+  EXPECT_EQ(message_of<ShapeError>([&] {
+              (void)concat({x, zeros({2})}, 1);
+            }).rfind("concat", 0),
+            0u);
+  EXPECT_EQ(message_of<DTypeError>([&] { (void)softmax(arange(3), 0); }).rfind("softmax", 0), 0u);
 }
 
 TEST(Allclose, TreatsSpecialValuesAsPyTorchDoes) {

@@ -116,6 +116,15 @@ TEST(MaskedSoftmax, OfAFullyMaskedRowIsZeroInValueAndGradient) {
   EXPECT_THROW((void)masked_softmax(x, x, -1), DTypeError);
 }
 
+TEST(MaskedSoftmax, StopsEvenNanGradientsAtMaskedPlaces) {
+  const Tensor x = leaf({1, 2, 3, 4}, {2, 2});
+  const Tensor mask = f64({1, 1, 0, 0}, {2, 2}).to(DType::b8);
+  const double nan = std::nan("");
+  masked_softmax(x, mask, -1).backward(f64({1, 2, nan, kInf}, {2, 2}));
+  EXPECT_TRUE(near(x.grad().select(0, 1), f64({0, 0}), 0));
+  EXPECT_NE(x.grad().at({0, 0}), 0);
+}
+
 TEST(MaskedSoftmax, EqualsSoftmaxOverMinusInfinity) {
   Generator generator(9);
   const Tensor x = randn({6, 7}, DType::f64, generator);

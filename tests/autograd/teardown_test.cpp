@@ -62,6 +62,19 @@ TEST(Backward, ChainWhoseClosuresHoldTensorsEndsOnASmallStack) {
   EXPECT_EQ(live_nodes(), before);
 }
 
+TEST(Backward, ChainOfHooksThatHoldTensorsEndsOnASmallStack) {
+  const std::int64_t before = live_nodes();
+  on_a_small_stack([] {
+    Tensor x = leaf({0});
+    for (int i = 0; i < 300000; ++i) {
+      Tensor y = x.detach().requires_grad_();
+      y.register_hook([x](const Tensor& g) { return g; });
+      x = y;
+    }
+  });
+  EXPECT_EQ(live_nodes(), before);
+}
+
 TEST(Backward, TrainingKeepsTheNodeCountConstant) {
   const std::int64_t before = live_nodes();
   {

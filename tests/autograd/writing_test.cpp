@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/support/tensors.h"
 
 // Values changed in place, and what record() takes and refuses.
@@ -40,6 +42,11 @@ TEST(Writing, OneSliceInPlace) {
   x2.select_(0, 1) = f64({1, 2});
   EXPECT_TRUE(near(x2.select(0, 1), f64({1, 2, 1, 2, 1, 2}, {3, 2}), 0));
   EXPECT_THROW(x2.select_(0, 2) += 1.0, ValueError);
+  x2.select_(1, 0) = x2.select_(1, 1);
+  EXPECT_TRUE(near(x2.select(1, 0), x2.select(1, 1), 0));
+  Tensor whole = arange(3);
+  EXPECT_THROW(whole.select_(0, 1) += 0.5, ValueError);
+  EXPECT_THROW(whole.select_(0, 1) = std::nan(""), ValueError);
 }
 
 TEST(Record, DropsRulesOfInputsThatNeedNone) {

@@ -115,6 +115,12 @@ const Bad kBad[] = {
     {{"scaling", "--dk", "8,8"}, {"--dk", "8 twice"}},
     {{"scaling", "--dk", "1:65536:+1"}, {"--dk", "1000"}},
     {{"scaling", "--dk", "4;8"}, {"--dk", "'4;8'"}},
+    // heads and channels that do not fit together
+    {{"reach", "--n-embd", "64", "--n-head", "5"}, {"--n-head", "--n-embd", "64", "5"}},
+    {{"reach", "--n-embd", "4", "--n-head", "8"}, {"--n-head", "--n-embd", "4", "8"}},
+    {{"reach", "--n-head", "0"}, {"--n-head", "'0'"}},
+    {{"attention", "--n-embd", "0"}, {"--n-embd", "'0'"}},
+    {{"heads", "--n-embd", "64", "--n-head", "5"}, {"--n-head", "--n-embd", "64", "5"}},
     // sizes that no memory holds
     {{"scaling", "--seq-len", "65536", "--dk", "65536", "--n-embd", "65536", "--init", "torch"},
      {"bytes", "80 %"}},

@@ -17,7 +17,8 @@ TEST(Print, ShowsValuesShapeDtypeAndOp) {
   EXPECT_EQ(to_string(full({}, 3.0)), "tensor(3, shape=(), dtype=f32)");
   EXPECT_EQ(to_string(zeros({0, 2})), "tensor([], shape=(0, 2), dtype=f32)");
   EXPECT_EQ(to_string(arange(3)), "tensor([0, 1, 2], shape=(3,), dtype=i64)");
-  EXPECT_EQ(to_string(gt(f64({1, -1}), f64({0}))), "tensor([ true, false], shape=(2,), dtype=b8)");
+  EXPECT_EQ(to_string(gt(f64({1, -1}), f64({0}))),
+            "tensor([ true, false], shape=(2,), dtype=b8, op=gt)");
   EXPECT_EQ(to_string(Tensor()), "tensor(undefined)");
   const Tensor big = full({1}, 9007199254740993.0, DType::f64).to(DType::i64);
   EXPECT_NE(to_string(big).find("900719925474099"), std::string::npos);

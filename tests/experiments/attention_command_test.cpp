@@ -89,10 +89,13 @@ TEST(AttentionCommand, TheChecksHaveTeeth) {
     return names;
   };
   EXPECT_EQ(failed([](AttentionPass&) {}), "");
-  EXPECT_THAT(failed([](AttentionPass& p) { p.weights[5] += 1e-12; }), HasSubstr("each row of th;"));
+  EXPECT_THAT(failed([](AttentionPass& p) { p.weights[5] += 1e-12; }),
+              HasSubstr("each row of th;"));
   EXPECT_EQ(failed([](AttentionPass& p) { p.scores[31] *= 1 + 1e-12; }), "scores = a q.k;");
-  EXPECT_EQ(failed([](AttentionPass& p) { p.d_scores[17] += 1e-12; }), "each row of dS;dS = P (dP - P;");
-  EXPECT_EQ(failed([](AttentionPass& p) { std::swap(p.d_scores[0], p.d_scores[1]); }), "dS = P (dP - P;");
+  EXPECT_EQ(failed([](AttentionPass& p) { p.d_scores[17] += 1e-12; }),
+            "each row of dS;dS = P (dP - P;");
+  EXPECT_EQ(failed([](AttentionPass& p) { std::swap(p.d_scores[0], p.d_scores[1]); }),
+            "dS = P (dP - P;");
 }
 
 TEST(AttentionCommand, DrawsTheHeadsWithTheirTokens) {

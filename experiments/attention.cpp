@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "experiments/attention_view.h"
-#include "experiments/numbers.h"
-#include "experiments/text.h"
-#include "experiments/tokens.h"
-#include "experiments/values.h"
+#include "experiments/attention/attention_view.h"
+#include "experiments/attention/tokens.h"
+#include "experiments/cli/values.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "autograd/array/dtype.h"
-#include "experiments/options.h"
-#include "experiments/report.h"
+#include "experiments/cli/options.h"
+#include "experiments/report/report.h"
 
 namespace experiments {
 

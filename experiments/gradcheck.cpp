@@ -5,7 +5,7 @@
 
 #include "autograd/op_cases.h"
 #include "experiments/experiment.h"
-#include "experiments/text.h"
+#include "experiments/report/text.h"
 #include "nn/module_cases.h"
 
 namespace experiments {

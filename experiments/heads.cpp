@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "experiments/attention_pass.h"
-#include "experiments/head_counts.h"
-#include "experiments/numbers.h"
-#include "experiments/tokens.h"
+#include "experiments/attention/attention_pass.h"
+#include "experiments/attention/head_counts.h"
+#include "experiments/attention/tokens.h"
+#include "experiments/report/numbers.h"
 
 namespace experiments {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <thread>
 
+#include "experiments/cli/program.h"
 #include "experiments/experiment.h"
-#include "experiments/program.h"
 
 // The engine's own libraries are not seen from here; the build says what it found.
 #ifndef GRADLAB_EIGEN_VERSION

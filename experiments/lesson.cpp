@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "experiments/lesson_steps.h"
-#include "experiments/text.h"
+#include "experiments/lesson/lesson_steps.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "experiments/experiment.h"
-#include "experiments/lesson_claims.h"
+#include "experiments/lesson/lesson_claims.h"
 
 namespace experiments {
 

@@ -1,8 +1,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/program.h"
-#include "experiments/signals.h"
+#include "experiments/cli/program.h"
+#include "experiments/cli/signals.h"
 
 int main(int argc, char** argv) {
   experiments::reserve_standard_descriptors();

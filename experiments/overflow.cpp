@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "experiments/experiment.h"
-#include "experiments/numbers.h"
-#include "experiments/overflow_rows.h"
-#include "experiments/scaling_checks.h"
-#include "experiments/theory.h"
+#include "experiments/lesson/overflow_rows.h"
+#include "experiments/report/numbers.h"
+#include "experiments/scaling/scaling_checks.h"
+#include "experiments/scaling/theory.h"
 
 namespace experiments {
 namespace {

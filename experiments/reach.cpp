@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/bar.h"
-#include "experiments/numbers.h"
-#include "experiments/reach_moves.h"
-#include "experiments/text.h"
+#include "experiments/attention/reach_moves.h"
+#include "experiments/report/bar.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

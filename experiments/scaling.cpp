@@ -6,11 +6,11 @@
 #include <cmath>
 #include <string_view>
 
-#include "experiments/scaling_checks.h"
-#include "experiments/scaling_trials.h"
-#include "experiments/scaling_words.h"
-#include "experiments/text.h"
-#include "experiments/theory.h"
+#include "experiments/report/text.h"
+#include "experiments/scaling/scaling_checks.h"
+#include "experiments/scaling/scaling_trials.h"
+#include "experiments/scaling/scaling_words.h"
+#include "experiments/scaling/theory.h"
 
 namespace experiments {
 namespace {

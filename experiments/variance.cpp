@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "experiments/experiment.h"
-#include "experiments/histogram.h"
-#include "experiments/numbers.h"
-#include "experiments/variance_pairs.h"
+#include "experiments/lesson/variance_pairs.h"
+#include "experiments/report/histogram.h"
+#include "experiments/report/numbers.h"
 
 namespace experiments {
 namespace {

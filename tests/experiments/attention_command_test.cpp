@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops.h"
-#include "experiments/attention_pass.h"
-#include "experiments/text.h"
+#include "experiments/attention/attention_pass.h"
+#include "experiments/report/text.h"
 #include "run.h"
 
 namespace experiments {

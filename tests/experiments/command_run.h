@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/experiment.h"
-#include "experiments/text.h"
+#include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 
 // Running one command's experiment in tests.

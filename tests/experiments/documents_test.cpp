@@ -1,10 +1,10 @@
-#include "experiments/documents.h"
+#include "experiments/cli/documents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "experiments/command.h"
+#include "experiments/cli/command.h"
 #include "run.h"
 
 namespace experiments {

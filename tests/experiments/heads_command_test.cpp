@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/head_counts.h"
+#include "experiments/attention/head_counts.h"
 #include "run.h"
 
 namespace experiments {

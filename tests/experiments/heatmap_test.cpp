@@ -1,11 +1,11 @@
-#include "experiments/heatmap.h"
+#include "experiments/report/heatmap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "experiments/text.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <wordexp.h>
 
-#include "experiments/command.h"
-#include "experiments/program.h"
-#include "experiments/text.h"
+#include "experiments/cli/command.h"
+#include "experiments/cli/program.h"
+#include "experiments/report/text.h"
 #include "run.h"
 
 namespace experiments {

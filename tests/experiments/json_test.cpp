@@ -3,8 +3,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "experiments/program.h"
-#include "experiments/report.h"
+#include "experiments/cli/program.h"
+#include "experiments/report/report.h"
 #include "run.h"
 #include "samples.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "experiments/naive.h"
+#include "experiments/lesson/naive.h"
 #include "tests/experiments/command_run.h"
 #include "tests/experiments/scaling_run.h"
 

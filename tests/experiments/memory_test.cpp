@@ -1,11 +1,11 @@
-#include "experiments/memory.h"
+#include "experiments/cli/memory.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "experiments/options.h"
+#include "experiments/cli/options.h"
 
 namespace experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/numbers.h"
+#include "experiments/report/numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "experiments/signals.h"
+#include "experiments/cli/signals.h"
 #include "run.h"
 
 namespace experiments {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "autograd/array/softmax.h"
-#include "experiments/overflow_rows.h"
+#include "experiments/lesson/overflow_rows.h"
 #include "tests/experiments/command_run.h"
 
 namespace experiments {

@@ -1,4 +1,4 @@
-#include "experiments/program.h"
+#include "experiments/cli/program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <new>
 
 #include "autograd/errors.h"
-#include "experiments/errors.h"
-#include "experiments/signals.h"
+#include "experiments/cli/errors.h"
+#include "experiments/cli/signals.h"
 #include "run.h"
 
 namespace experiments {

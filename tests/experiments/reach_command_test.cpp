@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/reach_moves.h"
+#include "experiments/attention/reach_moves.h"
 #include "run.h"
 
 namespace experiments {

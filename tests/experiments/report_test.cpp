@@ -1,4 +1,4 @@
-#include "experiments/report.h"
+#include "experiments/report/report.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "experiments/numbers.h"
+#include "experiments/report/numbers.h"
 #include "samples.h"
 
 namespace experiments {

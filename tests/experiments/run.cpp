@@ -14,8 +14,8 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "experiments/program.h"
-#include "experiments/text.h"
+#include "experiments/cli/program.h"
+#include "experiments/report/text.h"
 
 namespace experiments::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "experiments/report.h"
+#include "experiments/report/report.h"
 
 namespace experiments::test {
 

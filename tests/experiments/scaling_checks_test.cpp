@@ -1,4 +1,4 @@
-#include "experiments/scaling_checks.h"
+#include "experiments/scaling/scaling_checks.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "experiments/theory.h"
+#include "experiments/scaling/theory.h"
 
 namespace experiments {
 namespace {

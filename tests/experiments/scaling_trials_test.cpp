@@ -1,4 +1,4 @@
-#include "experiments/scaling_trials.h"
+#include "experiments/scaling/scaling_trials.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "autograd/array/parallel.h"
 #include "autograd/ops.h"
-#include "experiments/scaling_checks.h"
-#include "experiments/scaling_rows.h"
+#include "experiments/scaling/scaling_checks.h"
+#include "experiments/scaling/scaling_rows.h"
 
 namespace experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/scaling_words.h"
+#include "experiments/scaling/scaling_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "experiments/statistics.h"
+#include "experiments/report/statistics.h"
 
 #include <gtest/gtest.h>
 

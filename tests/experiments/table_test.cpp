@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/report.h"
-#include "experiments/text.h"
+#include "experiments/report/report.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "experiments/program.h"
+#include "experiments/cli/program.h"
 #include "run.h"
 
 // The real program on a pseudo-terminal: colours and the progress bar.

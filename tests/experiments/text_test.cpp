@@ -1,4 +1,4 @@
-#include "experiments/text.h"
+#include "experiments/report/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "experiments/theory.h"
+#include "experiments/scaling/theory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "experiments/tokens.h"
+#include "experiments/attention/tokens.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/layer.h"
+#include "experiments/attention/layer.h"
 
 namespace experiments {
 namespace {

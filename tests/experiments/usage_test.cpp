@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/command.h"
+#include "experiments/cli/command.h"
 #include "run.h"
 
 // Bad invocations of the real program: each one is answered by one line on stderr that names what

@@ -1,4 +1,4 @@
-#include "experiments/values.h"
+#include "experiments/cli/values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

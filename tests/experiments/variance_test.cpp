@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "experiments/variance_pairs.h"
+#include "experiments/lesson/variance_pairs.h"
 #include "tests/experiments/command_run.h"
 
 namespace experiments {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/bar.h"
-#include "experiments/text.h"
+#include "experiments/report/bar.h"
+#include "experiments/report/text.h"
 
 namespace experiments {
 namespace {

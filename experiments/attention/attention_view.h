@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/attention/attention_pass.h"
+
+// What `gradlab attention` draws. Each figure is whole lines.
+
+namespace experiments {
+
+struct View {
+  const AttentionPass& pass;
+  const std::vector<std::string>& tokens;
+  const Run& run;
+  std::string scale;  // the written form
+  Index head = 0;     // that rows and steps are shown of
+  Index row = -1;     // the query that is pointed at; none below 0
+
+  std::string title(Index query) const;  // "3 mat"
+};
+
+inline constexpr Index kMaxMaps = 16;  // heads drawn
+
+/// The weights of every head, and the gradients of weights and scores where there are any.
+std::string map_figure(const View& view);
+
+/// Where the row's token looks, and the products that each score is the sum of.
+std::string row_figure(const View& view);
+
+/// From Q K^T to the weighted values, with the row's numbers.
+std::string step_figure(const View& view);
+
+}  // namespace experiments

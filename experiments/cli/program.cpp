@@ -1,0 +1,207 @@
+#include "experiments/cli/program.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include "autograd/array/parallel.h"
+#include "experiments/cli/command.h"
+#include "experiments/cli/command_line.h"
+#include "experiments/cli/config_file.h"
+#include "experiments/cli/documents.h"
+#include "experiments/cli/errors.h"
+#include "experiments/cli/memory.h"
+#include "experiments/cli/output.h"
+#include "experiments/cli/progress.h"
+#include "experiments/cli/signals.h"
+#include "experiments/report/text.h"
+
+namespace experiments {
+namespace {
+
+enum ExitCode {
+  kDone = 0,
+  kCheckFailed = 1,
+  kUsage = 2,
+  kData = 3,
+  kIo = 4,
+  kNumeric = 5,
+  kInternal = 70,
+  kInterrupted = 130
+};
+
+constexpr std::size_t kMaxMessage = 200;
+
+/// "error: ..." in one line of at most kMaxMessage characters.
+void say_error(const World& world, std::string_view message) {
+  std::string line = "error: ";
+  for (std::string_view rest = message; !rest.empty();) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(rest), 1);
+    const std::string shown = printable(rest.substr(0, length));
+    if (display_width(line) + display_width(shown) + 3 > kMaxMessage) {
+      line += "...";
+      break;
+    }
+    line += shown;
+    rest.remove_prefix(length);
+  }
+  try {
+    write_all(world.err, line + '\n', "stderr");
+  } catch (...) {
+    return;  // nowhere left to complain
+  }
+}
+
+std::string_view environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? value : "";
+}
+
+bool wants_color(const Common& common, const World& world) {
+  if (common.format != "table" || common.color == "never") return false;
+  if (common.color == "always") return true;
+  return common.out == "-" && environment("NO_COLOR").empty() && is_capable_terminal(world.out);
+}
+
+bool is_utf8_locale() {
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment(variable);
+    if (value.empty()) continue;
+    for (const char* name : {"UTF-8", "utf8", "UTF8", "utf-8"})
+      if (value.find(name) != std::string_view::npos) return true;
+    return false;
+  }
+  return false;
+}
+
+Run run_of(const Common& common, const World& world) {
+  Run run;
+  run.seed = common.seed;
+  run.threads = static_cast<int>(common.threads);
+  run.dtype = common.dtype == "f32" ? autograd::DType::f32 : autograd::DType::f64;
+  run.quick = common.quick;
+  run.color = wants_color(common, world);
+  run.unicode = is_utf8_locale();
+  return run;
+}
+
+std::string rendered(const Report& report, Command& command, const Run& run,
+                     const std::string& line) {
+  const Common& common = command.common();
+  if (common.format == "csv") return to_csv(report);
+  if (common.format == "table") return to_table(report, run.color);
+  return to_json(report, {.version = version(),
+                          .command = line,
+                          .experiment = command.entry().name,
+                          .seed = run.seed,
+                          .threads = run.threads,
+                          .dtype = common.dtype,
+                          .quick = run.quick});
+}
+
+int run_command(Command& command, const std::string& line, const World& world) {
+  const Common& common = command.common();
+  Run run = run_of(common, world);
+  command.experiment().validate(run);
+  require_memory(command.experiment().bytes_needed(run));
+  const Output output(common.out, world.out);
+  autograd::set_num_threads(run.threads);
+  Report report;
+  {
+    Progress progress(world.err, command.entry().name);
+    run.progress = [&progress](double share) {
+      throw_if_interrupted();
+      progress.show(share);
+    };
+    report = command.experiment().run(run);
+  }
+  throw_if_interrupted();
+  output.write(rendered(report, command, run, line));
+  const std::string why = failure(report);
+  if (why.empty()) return kDone;
+  say_error(world, why);
+  return kCheckFailed;
+}
+
+/// run_command() with the options of --config, which those on the command line go before.
+int run_configured(std::span<const std::unique_ptr<Command>> commands, Command& command,
+                   const Request& request, const std::string& line, const World& world) {
+  command.parse(request.words);
+  if (command.common().config.empty()) return run_command(command, line, world);
+  ConfigFile config(command.common().config);
+  config.apply(commands, command);
+  command.parse(request.words);
+  try {
+    return run_command(command, line, world);
+  } catch (const UsageError& error) {
+    throw UsageError(config.located(error.what(), request.words));
+  }
+}
+
+int dispatch(std::span<const std::string> words, const World& world) {
+  std::vector<std::unique_ptr<Command>> commands;
+  std::vector<Syntax> syntaxes;
+  for (const Entry& entry : world.entries) {
+    commands.push_back(std::make_unique<Command>(entry));
+    syntaxes.push_back({entry.name, commands.back()->flags()});
+  }
+  const Request request = arranged(words, syntaxes, world.default_command);
+  const Output terminal("-", world.out);
+  if (request.version) {
+    terminal.write(fmt::format("gradlab {}\n", version()));
+    return kDone;
+  }
+  if (request.help && !request.typed) {
+    terminal.write(program_help(commands, world.default_command));
+    return kDone;
+  }
+  if (const Document* document = find_document(request.document)) {
+    terminal.write(document->write(commands, world.default_command, request.part));
+    return kDone;
+  }
+  for (const auto& command : commands) {
+    if (command->entry().name != request.command) continue;
+    if (request.help) {
+      terminal.write(command_help(*command));
+      return kDone;
+    }
+    return run_configured(commands, *command, request, command_text(words), world);
+  }
+  throw std::logic_error("no command " + request.command);
+}
+
+}  // namespace
+
+const char* version() { return GRADLAB_VERSION; }
+
+int run_program(std::span<const std::string> words, const World& world) {
+  const auto end = [&world](ExitCode code, std::string_view message) {
+    say_error(world, message);
+    return code;
+  };
+  try {
+    return dispatch(words, world);
+  } catch (const UsageError& error) {
+    return end(kUsage, error.what());
+  } catch (const DataError& error) {
+    return end(kData, error.what());
+  } catch (const IoError& error) {
+    return end(kIo, error.what());
+  } catch (const ClosedPipe&) {
+    return kIo;
+  } catch (const autograd::NumericError& error) {
+    return end(kNumeric, error.what());
+  } catch (const Interrupted&) {
+    return end(kInterrupted, "interrupted");
+  } catch (const std::bad_alloc&) {
+    return end(kInternal, "out of memory; smaller sizes may do");
+  } catch (const std::exception& error) {
+    return end(kInternal, fmt::format("internal error: {}", error.what()));
+  } catch (...) {
+    return end(kInternal, "internal error: an exception of an unknown type");
+  }
+}
+
+}  // namespace experiments

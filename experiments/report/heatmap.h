@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "experiments/report/palette.h"
+
+// Matrices as pictures: a cell is a block of 24-bit colour, or characters where colour is off.
+
+namespace experiments {
+
+using Index = std::ptrdiff_t;
+
+/// What is drawn on.
+struct Canvas {
+  bool color = false;
+  bool unicode = false;
+  std::size_t width = 100;
+};
+
+struct Heatmap {
+  std::string title;           // above
+  std::vector<double> values;  // row-major
+  std::string caption;         // below; "" for none
+};
+
+/// Maps of one size, one range and the same labels.
+struct Heatmaps {
+  Index rows = 0, columns = 0;
+  std::vector<Heatmap> maps = {};
+  std::vector<std::string> row_labels = {}, column_labels = {};  // none, or one each
+  Hues hues = Hues::sequential;
+  double high = 1;    // values lie in [0, high], or [-high, high] if diverging
+  Index marked = -1;  // the row that a > points at
+};
+
+/// Side by side where they fit, in as few and as equal strips as that allows. Cells are two columns
+/// wide, one where a single map would not fit otherwise. Labels are made printable, and cut; those
+/// of columns run downwards. A value that is not finite is shown as "?". Each line ends in "\n".
+///
+/// In characters a cell of [0, high] is one of ten levels. A diverging one has a sign before its
+/// level; of one column it is a digit (positive) or a letter (negative).
+std::string draw(const Heatmaps& maps, const Canvas& canvas);
+
+/// One line: what the colours or characters stand for.
+std::string legend(const Heatmaps& maps, const Canvas& canvas);
+
+}  // namespace experiments

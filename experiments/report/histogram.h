@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/report/sparkline.h"
+
+namespace experiments {
+
+/// One bar of a histogram that lies on its side, and where a curve runs at it; both at least 0.
+struct Bar {
+  std::string label;
+  double value;
+  double curve;
+};
+
+/// A line a bar: label, bar, percentages of value and curve. The largest of both is `width` columns
+/// long; a stroke crosses each bar where the curve is.
+std::vector<std::string> histogram(std::span<const Bar> bars, std::size_t width, Glyphs glyphs);
+
+}  // namespace experiments

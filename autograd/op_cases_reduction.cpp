@@ -7,12 +7,12 @@ namespace autograd::detail {
 namespace {
 
 using Inputs = std::vector<Tensor>;
-using Reduction = Tensor (*)(const Tensor&, std::span<const int>, KeepDim);
+using OverDims = Tensor (*)(const Tensor&, std::span<const int>, KeepDim);
 using AlongDim = Tensor (*)(const Tensor&, int);
 
 enum class Numbers { normal, distinct };
 
-GradcheckCase reduction(const char* name, Reduction f, Numbers numbers) {
+GradcheckCase reduction(const char* name, OverDims f, Numbers numbers) {
   return {name, [f, numbers](Draw& d) -> Trial {
             const Shape shape = d.nonempty_shape();
             const std::vector<int> dims = d.dims(shape);
@@ -105,6 +105,39 @@ Trial softmax_under_mask(Draw& d) {
   return {{x}, [mask, dim](const Inputs& in) { return masked_softmax(in[0], mask, dim); }, true};
 }
 
+/// One trial in four has no weight, one in four no bias. A row of one element is always 0.
+Trial layer_norm_rows(Draw& d) {
+  const Shape lead = d.shape(0, 2);
+  const Index width = d.integer(1, d.is_large() ? 65 : 12);
+  Inputs inputs{d.normal(lead.inserted(lead.rank(), width))};
+  const bool has_weight = d.trial() % 4 != 1, has_bias = d.trial() % 4 != 2;
+  if (has_weight) inputs.push_back(d.normal(Shape{width}));
+  if (has_bias) inputs.push_back(d.normal(Shape{width}));
+  return {inputs,
+          [has_weight, has_bias](const Inputs& in) {
+            return layer_norm(in[0], has_weight ? in[1] : Tensor(), has_bias ? in.back() : Tensor(),
+                              1e-2);
+          },
+          width == 1};
+}
+
+Trial cross_entropy_of(Draw& d) {
+  const Shape lead = d.nonempty_shape(0, 2);
+  const Index V = 1 + d.positive_size(d.is_large() ? 64 : 12);
+  constexpr Reduction kReductions[] = {Reduction::mean, Reduction::sum, Reduction::none};
+  const CrossEntropyOptions options{.ignore_index = d.chance(0.5) ? -100 : 0,
+                                    .reduction = kReductions[d.trial() % 3]};
+  Tensor target = d.indices(lead, V);
+  target.write<std::int64_t>([&](auto labels) { labels[0] = V - 1; });  // one at least counts
+  return {{d.normal(lead.inserted(lead.rank(), V))},
+          [target, options](const Inputs& in) { return cross_entropy(in[0], target, options); }};
+}
+
+Trial mse_of(Draw& d) {
+  const Shape shape = d.nonempty_shape();
+  return {{d.normal(shape), d.normal(shape)}, [](const Inputs& in) { return mse(in[0], in[1]); }};
+}
+
 Trial dropout_with_fixed_seed(Draw& d) {
   constexpr double kP[] = {0.0, 0.1, 0.25, 0.5, 0.9, 1.0};
   const double p = kP[d.trial() % 6];
@@ -134,6 +167,9 @@ std::vector<GradcheckCase> reduction_cases() {
       along_dim("log_softmax", log_softmax),
       {"masked_softmax", softmax_under_mask},
       {"dropout", dropout_with_fixed_seed},
+      {"layer_norm", layer_norm_rows},
+      {"cross_entropy", cross_entropy_of},
+      {"mse", mse_of},
   };
 }
 

@@ -64,6 +64,7 @@ Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& mask);                               // b8
+Tensor logical_and(const Tensor& a, const Tensor& b);                 // b8
 Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);  // i64, the first of equals
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
 
@@ -93,8 +94,25 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim);
 /// Each element is 0 with probability p, else divided by 1 - p. p in [0, 1].
 Tensor dropout(const Tensor& x, double p, Generator& generator = default_generator());
 
+// --- normalisation and losses
+/// (x - mean) / sqrt(variance + eps) * weight + bias over the last dim, with the variance of
+/// dividing by C. x (..., C); weight and bias (C), either may be undefined.
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
+enum class Reduction { mean, sum, none };
+struct CrossEntropyOptions {
+  Index ignore_index = -100;  // a target of this value counts for nothing
+  Reduction reduction = Reduction::mean;
+};
+/// -log softmax(logits)[target], in nats: logits (..., V), target i64 (...) -> (), or (...) for
+/// Reduction::none. The mean is over targets that are not ignored, and ValueError where all are; so
+/// is a target outside [0, V), with its position.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target,
+                     const CrossEntropyOptions& options = {});
+Tensor mse(const Tensor& x, const Tensor& target);  // mean of (x - target)^2 -> (); equal shapes
+
 // --- layout (any dtype; gradients for floats)
 Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor reshape(const Tensor& x, std::initializer_list<Index> sizes);  // one size may be -1
 Tensor transpose(const Tensor& x, int dim0, int dim1);
 Tensor permute(const Tensor& x, std::span<const int> dims);
 Tensor squeeze(const Tensor& x, int dim);    // drops a dim of size 1; ShapeError otherwise

@@ -6,6 +6,12 @@
 
 namespace nn {
 
+/// Whether a position sees only itself and those before it.
+enum class Causal : bool { no, yes };
+/// Whether queries and keys are normalised, so that no weight can make the scores large (Dehghani
+/// et al., "Scaling vision transformers to 22 billion parameters", 2023).
+enum class QkNorm : bool { no, yes };
+
 /// A self-attention layer. The widths are those of GPT-2 small.
 struct AttentionConfig {
   Index n_embd = 768;  // C: channels in and out
@@ -13,6 +19,8 @@ struct AttentionConfig {
   double dropout = 0.0;
   Bias bias = Bias::no;
   Scale scale = Scale::sqrt_dk();
+  Causal causal = Causal::no;
+  QkNorm qk_norm = QkNorm::no;
   Init init = Init::torch;
   DType dtype = DType::f32;
 

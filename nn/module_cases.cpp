@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/attention.h"
+#include "nn/gpt.h"
 #include "nn/sequential.h"
 #include "nn/softmax.h"
 
@@ -28,19 +28,21 @@ Masks masks_of(Module& module) {
   return masks;
 }
 
-// A trial of module(x): x and all parameters are inputs, every call sees the same dropout masks.
+// A trial of module(x): x, unless it holds indices, and all parameters are inputs, every call sees
+// the same dropout masks.
 Trial trial_of(std::shared_ptr<Module> module, const Tensor& x) {
   Trial trial;
-  trial.inputs = {x};
+  const bool differentiable = x.dtype() != DType::i64;
+  if (differentiable) trial.inputs.push_back(x);
   for (Tensor& p : module->parameters()) {
     // Exact in f32, so that the trials of both dtypes start from the same numbers.
     p.set_data(p.data().to(DType::f32).to(p.dtype()));
     trial.inputs.push_back(p);
   }
   const Masks masks = masks_of(*module);
-  trial.f = [module, masks](const std::vector<Tensor>& inputs) {
+  trial.f = [module, masks, x, differentiable](const std::vector<Tensor>& inputs) {
     for (const auto& mask : masks) mask.first->generator().set_state(mask.second);
-    return (*module)(inputs[0]);
+    return (*module)(differentiable ? inputs[0] : x);
   };
   trial.allow_vacuous = !masks.empty();  // everything may be dropped
   return trial;
@@ -109,12 +111,94 @@ Trial multi_head_trial(Draw& draw, Mode mode, AttentionConfig config) {
   return trial_of(module, draw.normal({B, T, config.n_embd}));
 }
 
+Trial masked_attention_trial(Draw& draw) {
+  const Index T = draw.positive_size(6), D = draw.positive_size(5);
+  const Shape batch = draw.nonempty_shape(0, 1);
+  const Shape shape = with_last(with_last(batch, T), D);
+  const Tensor mask = draw.mask({T, T}, 0.7);  // some rows see nothing
+  const Causal causal = draw.chance(0.5) ? Causal::yes : Causal::no;
+  Trial trial;
+  trial.inputs = {draw.normal(shape), draw.normal(shape), draw.normal(shape)};
+  trial.f = [mask, causal](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], {.causal = causal, .mask = mask});
+  };
+  trial.allow_vacuous = true;
+  return trial;
+}
+
+// Starts what the layer starts at one or zero somewhere else, so that no error hides there.
+void stir(Module& module, Draw& draw) {
+  for (Tensor& p : module.parameters()) {
+    p.set_data((p.detach() + draw.normal(p.shape()).detach() * 0.3).data());
+  }
+}
+
+Trial layer_norm_trial(Draw& draw, Bias bias) {
+  const Index size = 1 + draw.positive_size(9);
+  auto module = std::make_shared<LayerNorm>(
+      size, LayerNormOptions{.bias = bias, .eps = 1e-2, .dtype = draw.dtype()});
+  stir(*module, draw);
+  return trial_of(module, draw.normal(with_last(draw.shape(0, 2), size)));
+}
+
+Trial mlp_trial(Draw& draw, Gelu gelu) {
+  const Index size = draw.positive_size(5);
+  const MlpOptions options{.dropout = 0.2, .gelu = gelu, .init = Init::unit, .dtype = draw.dtype()};
+  auto module = std::make_shared<Mlp>(size, options, draw.generator());
+  stir(*module, draw);
+  return trial_of(module, draw.normal({draw.positive_size(3), size}));
+}
+
+AttentionConfig small_config(Draw& draw, AttentionConfig config) {
+  config.n_head = draw.integer(1, 2);
+  config.n_embd = config.n_head * draw.integer(2, 3);
+  config.init = Init::unit;
+  config.dtype = draw.dtype();
+  return config;
+}
+
+Trial block_trial(Draw& draw, NormPosition norm, const AttentionConfig& config) {
+  const BlockConfig options{.attention = small_config(draw, config), .norm = norm};
+  auto module = std::make_shared<Block>(options, draw.generator());
+  stir(*module, draw);
+  return trial_of(module,
+                  draw.normal({draw.integer(1, 2), draw.integer(1, 4), options.attention.n_embd}));
+}
+
+// Tokens have no gradient: the inputs are the parameters alone.
+Trial embedding_trial(Draw& draw) {
+  const Index count = draw.positive_size(9);
+  auto module = std::make_shared<Embedding>(
+      count, draw.positive_size(7), EmbeddingOptions{.init = Init::unit, .dtype = draw.dtype()},
+      draw.generator());
+  return trial_of(module, draw.indices(draw.nonempty_shape(0, 2), count));
+}
+
+Trial gpt_trial(Draw& draw, GPTConfig config) {
+  config.block_size = 4;
+  config.vocab_size = draw.integer(2, 5);
+  config.n_layer = draw.integer(1, 2);
+  config.n_head = draw.integer(1, 2);
+  config.n_embd = config.n_head * 3;
+  config.dtype = draw.dtype();
+  auto module = std::make_shared<GPT>(config, draw.generator());
+  stir(*module, draw);
+  return trial_of(module,
+                  draw.indices({draw.integer(1, 2), draw.integer(1, 4)}, config.vocab_size));
+}
+
 std::vector<GradcheckCase> make_cases() {
   const auto scaled = [](const char* text) {
     return [scale = Scale::parse(text)](Draw& draw) { return attention_trial(draw, scale); };
   };
   const auto heads = [](Mode mode, const AttentionConfig& config) {
     return [mode, config](Draw& draw) { return multi_head_trial(draw, mode, config); };
+  };
+  const auto blocks = [](NormPosition norm, const AttentionConfig& config) {
+    return [norm, config](Draw& draw) { return block_trial(draw, norm, config); };
+  };
+  const auto gpts = [](const GPTConfig& config) {
+    return [config](Draw& draw) { return gpt_trial(draw, config); };
   };
   return {
       {"linear", [](Draw& draw) { return linear_trial(draw, Bias::no); }},
@@ -130,6 +214,18 @@ std::vector<GradcheckCase> make_cases() {
       {"multi_head_attention_bias", heads(Mode::eval, {.bias = Bias::yes})},
       {"multi_head_attention_none", heads(Mode::eval, {.scale = Scale::none()})},
       {"multi_head_attention_train", heads(Mode::train, {.dropout = 0.3, .bias = Bias::yes})},
+      {"attention_masked", masked_attention_trial},
+      {"multi_head_attention_causal", heads(Mode::eval, {.causal = Causal::yes})},
+      {"multi_head_attention_qk_norm", heads(Mode::eval, {.qk_norm = QkNorm::yes})},
+      {"layer_norm", [](Draw& draw) { return layer_norm_trial(draw, Bias::no); }},
+      {"layer_norm_bias", [](Draw& draw) { return layer_norm_trial(draw, Bias::yes); }},
+      {"embedding", embedding_trial},
+      {"mlp", [](Draw& draw) { return mlp_trial(draw, Gelu::erf); }},
+      {"mlp_tanh", [](Draw& draw) { return mlp_trial(draw, Gelu::tanh); }},
+      {"block", blocks(NormPosition::pre, {.causal = Causal::yes})},
+      {"block_post", blocks(NormPosition::post, {.dropout = 0.2, .bias = Bias::yes})},
+      {"gpt", gpts({})},
+      {"gpt_untied", gpts({.bias = Bias::no, .tied = Tied::no, .norm = NormPosition::post})},
   };
 }
 

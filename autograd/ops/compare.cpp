@@ -6,40 +6,58 @@
 namespace autograd {
 namespace {
 
-// A result that carries no gradient, with the name of its op.
-Tensor result(const char* op, Array out) { return record(op, std::move(out), std::span<Input>()); }
+// A result that carries no gradient: inputs without a rule.
+Tensor result(const char* op, Array out, const Tensor& a, const Tensor& b = Tensor()) {
+  return record(op, std::move(out), {{a, {}}, {b, {}}});
+}
 
 }  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) {
-  return result("eq", compare(a.data(), b.data(), "eq", [](auto x, auto y) { return x == y; }));
+  return result("eq", compare(a.data(), b.data(), "eq", [](auto x, auto y) { return x == y; }), a,
+                b);
 }
 Tensor ne(const Tensor& a, const Tensor& b) {
-  return result("ne", compare(a.data(), b.data(), "ne", [](auto x, auto y) { return x != y; }));
+  return result("ne", compare(a.data(), b.data(), "ne", [](auto x, auto y) { return x != y; }), a,
+                b);
 }
 Tensor lt(const Tensor& a, const Tensor& b) {
-  return result("lt", compare(a.data(), b.data(), "lt", [](auto x, auto y) { return x < y; }));
+  return result("lt", compare(a.data(), b.data(), "lt", [](auto x, auto y) { return x < y; }), a,
+                b);
 }
 Tensor le(const Tensor& a, const Tensor& b) {
-  return result("le", compare(a.data(), b.data(), "le", [](auto x, auto y) { return x <= y; }));
+  return result("le", compare(a.data(), b.data(), "le", [](auto x, auto y) { return x <= y; }), a,
+                b);
 }
 Tensor gt(const Tensor& a, const Tensor& b) {
-  return result("gt", compare(a.data(), b.data(), "gt", [](auto x, auto y) { return x > y; }));
+  return result("gt", compare(a.data(), b.data(), "gt", [](auto x, auto y) { return x > y; }), a,
+                b);
 }
 Tensor ge(const Tensor& a, const Tensor& b) {
-  return result("ge", compare(a.data(), b.data(), "ge", [](auto x, auto y) { return x >= y; }));
+  return result("ge", compare(a.data(), b.data(), "ge", [](auto x, auto y) { return x >= y; }), a,
+                b);
 }
 
 Tensor logical_not(const Tensor& mask) {
   const Array m = mask.data();
   check_mask(m, "logical_not");
-  return result("logical_not", compare(m, Array::scalar(0, DType::b8), "logical_not",
-                                       [](auto x, auto y) { return x == y; }));
+  return result(
+      "logical_not",
+      compare(m, Array::scalar(0, DType::b8), "logical_not", [](auto x, auto y) { return x == y; }),
+      mask);
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  check_mask(a.data(), "logical_and");
+  check_mask(b.data(), "logical_and");
+  return result("logical_and",
+                compare(a.data(), b.data(), "logical_and", [](auto x, auto y) { return x && y; }),
+                a, b);
 }
 
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
   if (x.rank() == 0) return argmax(x.reshape({1}), dim).reshape(Shape{});
-  return result("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep));
+  return result("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep), x);
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {

@@ -8,7 +8,7 @@ cd "${1:-$(dirname "$0")/../..}/autograd"
 
 # What ops.h declares besides ops with a gradient.
 no_gradient='zeros ones full arange tensor from_values uniform normal randn eq ne lt le gt ge
-             logical_not argmax allclose check_split_parts'
+             logical_not logical_and argmax allclose check_split_parts'
 # Files named after a family rather than an op.
 families='creation compare'
 

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/array/elementwise.h"
+#include "autograd/array/parallel.h"
+#include "autograd/array/reduce.h"
+#include "autograd/ops.h"
+
+namespace autograd {
+
+// -log softmax(x)[target], fused: what no probability can express, such as e^-200, stays a number.
+namespace {
+
+struct Rows {
+  Index count, width;
+  Index grain() const { return std::max<Index>(1, kGrain / 4 / width); }
+};
+
+/// The number of rows that count.
+Index check_targets(const Tensor& logits, const Tensor& target, Index ignore_index) {
+  if (logits.rank() < 1 || logits.shape().without(logits.rank() - 1) != target.shape() ||
+      logits.size(-1) < 1) {
+    fail<ShapeError>("cross_entropy: expected logits (..., V) and target (...), got {} and {}",
+                     logits.shape().str(), target.shape().str());
+  }
+  if (target.dtype() != DType::i64) {
+    fail<DTypeError>("cross_entropy: expected a target of i64, got {}", name(target.dtype()));
+  }
+  Index counted = 0, position = 0;
+  for (const std::int64_t label : target.data().read<std::int64_t>()) {
+    if (label != ignore_index) {
+      if (label < 0 || label >= logits.size(-1)) {
+        fail<ValueError>("cross_entropy: expected targets in [0, {}) or {}, got {} at position {}",
+                         logits.size(-1), ignore_index, label, position);
+      }
+      ++counted;
+    }
+    ++position;
+  }
+  return counted;
+}
+
+template <class T>
+double log_sum_exp(const T* x, Index n) {
+  const T top = *std::max_element(x, x + n);
+  double total = 0;
+  for (Index j = 0; j < n; ++j) total += static_cast<double>(std::exp(x[j] - top));
+  return static_cast<double>(top) + std::log(total);
+}
+
+/// Losses of all rows, 0 where ignored; keeps log(sum(exp(x))) of each, in f64.
+template <class T>
+Array losses(const Array& x, const Array& target, Index ignored, Rows rows, Array& log_sums) {
+  const T* logits = x.read<T>().data();
+  const auto labels = target.read<std::int64_t>();
+  return Array::build<T>(target.shape(), [&](std::span<T> loss) {
+    log_sums = Array::build<double>(Shape{rows.count}, [&](std::span<double> sums) {
+      parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
+        for (Index r = begin; r < end; ++r) {
+          const auto i = static_cast<std::size_t>(r);
+          const T* row = logits + r * rows.width;
+          sums[i] = log_sum_exp(row, rows.width);
+          loss[i] = labels[i] == ignored ? T(0) : T(sums[i] - static_cast<double>(row[labels[i]]));
+        }
+      });
+    });
+  });
+}
+
+/// g[r] (softmax(x) - one_hot(target)), 0 in ignored rows.
+template <class T>
+Array gradient(const Array& x, const Array& target, Index ignored, Rows rows, const Array& log_sums,
+               const Array& g) {
+  const T* logits = x.read<T>().data();
+  const T* weight = g.read<T>().data();
+  const auto labels = target.read<std::int64_t>();
+  const auto sums = log_sums.read<double>();
+  return Array::build<T>(x.shape(), [&](std::span<T> out) {
+    parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const auto i = static_cast<std::size_t>(r);
+        const T* row = logits + r * rows.width;
+        T* to = out.data() + r * rows.width;
+        if (labels[i] == ignored) {
+          std::fill(to, to + rows.width, T(0));
+          continue;
+        }
+        for (Index j = 0; j < rows.width; ++j) {
+          to[j] = weight[r] * std::exp(T(static_cast<double>(row[j]) - sums[i]));
+        }
+        to[labels[i]] -= weight[r];
+      }
+    });
+  });
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target,
+                     const CrossEntropyOptions& options) {
+  const Index counted = check_targets(logits, target, options.ignore_index);
+  if (options.reduction == Reduction::mean && counted == 0) {
+    fail<ValueError>("cross_entropy: expected a target to count, all {} of {} are ignored",
+                     target.numel(), target.shape().str());
+  }
+  const Array x = logits.data(), labels = target.data();
+  const Index ignored = options.ignore_index;
+  const Rows rows{target.numel(), logits.size(-1)};
+  Array log_sums;
+  const Array each = dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
+    return losses<decltype(tag)>(x, labels, ignored, rows, log_sums);
+  });
+  const double share =
+      options.reduction == Reduction::mean ? 1.0 / static_cast<double>(counted) : 1.0;
+  Array y = options.reduction == Reduction::none ? each : sum(each) * share;
+  return record("cross_entropy", std::move(y),
+                {{logits, [=, shape = labels.shape()](const Array& g) {
+                    const Array weight =
+                        g.shape() == shape ? g : Array::full(shape, g.at(0) * share, g.dtype());
+                    return dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
+                      return gradient<decltype(tag)>(x, labels, ignored, rows, log_sums, weight);
+                    });
+                  }}});
+}
+
+}  // namespace autograd

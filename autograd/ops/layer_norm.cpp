@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/array/parallel.h"
+#include "autograd/array/reduce.h"
+#include "autograd/ops.h"
+
+namespace autograd {
+
+// Ba, Kiros and Hinton, "Layer normalization" (2016). Mean and variance are taken in double and in
+// two passes: rounded to f32, the mean of a constant row is off by enough for 1 / sqrt(eps) to
+// show.
+namespace {
+
+struct Rows {
+  Index count, width;
+  Index grain() const { return std::max<Index>(1, kGrain / width); }
+};
+
+/// The sum over j in [0, n) of term(j), in lanes that the compiler can run side by side.
+template <class F>
+double sum_of(Index n, F term) {
+  constexpr Index kLanes = 8;
+  double lane[kLanes] = {};
+  Index j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    for (Index i = 0; i < kLanes; ++i) lane[i] += term(j + i);
+  }
+  for (Index i = 0; j < n; ++j, ++i) lane[i] += term(j);
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  if (x.rank() < 1 || x.size(-1) < 1) {
+    fail<ShapeError>("layer_norm: expected x (..., C) with C at least 1, got {}", x.shape().str());
+  }
+  for (const Tensor* p : {&weight, &bias}) {
+    if (p->defined() && p->shape() != Shape{x.size(-1)}) {
+      fail<ShapeError>("layer_norm: expected {} ({},), got {}", p == &weight ? "weight" : "bias",
+                       x.size(-1), p->shape().str());
+    }
+    if (p->defined() && p->dtype() != x.dtype()) {
+      fail<DTypeError>("layer_norm: expected {} of {}, got {}", p == &weight ? "weight" : "bias",
+                       name(x.dtype()), name(p->dtype()));
+    }
+  }
+  if (!(eps > 0)) fail<ValueError>("layer_norm: expected eps above 0, got {}", eps);
+}
+
+/// What the gradient needs besides g.
+struct Saved {
+  Array x, weight, moments;  // moments (rows, 2) in f64: mean and 1 / sqrt(variance + eps)
+  Rows rows;
+};
+
+template <class T>
+void normalize(const Saved& s, double* moments, const T* weight, const T* bias, double eps, T* y) {
+  const Index n = s.rows.width;
+  const T* all = s.x.read<T>().data();
+  parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* x = all + r * n;
+      T* out = y + r * n;
+      const double mean =
+          sum_of(n, [x](Index j) { return static_cast<double>(x[j]); }) / static_cast<double>(n);
+      const double variance = sum_of(n,
+                                     [x, mean](Index j) {
+                                       const double d = static_cast<double>(x[j]) - mean;
+                                       return d * d;
+                                     }) /
+                              static_cast<double>(n);
+      const double rstd = 1 / std::sqrt(variance + eps);
+      moments[2 * r] = mean;
+      moments[2 * r + 1] = rstd;
+      for (Index j = 0; j < n; ++j) out[j] = T((static_cast<double>(x[j]) - mean) * rstd);
+      if (weight)
+        for (Index j = 0; j < n; ++j) out[j] *= weight[j];
+      if (bias)
+        for (Index j = 0; j < n; ++j) out[j] += bias[j];
+    }
+  });
+}
+
+/// dx = rstd (h - mean(h) - xhat mean(h xhat)), h = g weight.
+template <class T>
+Array gradient_of_x(const Saved& s, const Array& g) {
+  const Index n = s.rows.width;
+  const T* x = s.x.read<T>().data();
+  const T* grad = g.read<T>().data();
+  const T* weight = s.weight.numel() > 0 ? s.weight.read<T>().data() : nullptr;
+  const double* moments = s.moments.read<double>().data();
+  return Array::build<T>(s.x.shape(), [&](std::span<T> out) {
+    parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const double mean = moments[2 * r], rstd = moments[2 * r + 1];
+        const T *xr = x + r * n, *gr = grad + r * n;
+        const auto xhat = [=](Index j) { return (static_cast<double>(xr[j]) - mean) * rstd; };
+        const auto row = [&](auto h) {
+          const double h_mean = sum_of(n, h) / static_cast<double>(n);
+          const double hx_mean =
+              sum_of(n, [&](Index j) { return h(j) * xhat(j); }) / static_cast<double>(n);
+          T* to = out.data() + r * n;
+          for (Index j = 0; j < n; ++j) to[j] = T(rstd * (h(j) - h_mean - xhat(j) * hx_mean));
+        };
+        if (weight) row([=](Index j) { return static_cast<double>(gr[j] * weight[j]); });
+        else row([=](Index j) { return static_cast<double>(gr[j]); });
+      }
+    });
+  });
+}
+
+/// The sum of g xhat over the rows.
+template <class T>
+Array gradient_of_weight(const Saved& s, const Array& g) {
+  const Index n = s.rows.width;
+  const T* x = s.x.read<T>().data();
+  const T* grad = g.read<T>().data();
+  const double* moments = s.moments.read<double>().data();
+  const Array products = Array::build<T>(Shape{s.rows.count, n}, [&](std::span<T> out) {
+    parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const double mean = moments[2 * r], rstd = moments[2 * r + 1];
+        for (Index j = r * n; j < (r + 1) * n; ++j) {
+          out[static_cast<std::size_t>(j)] =
+              T((static_cast<double>(x[j]) - mean) * rstd * static_cast<double>(grad[j]));
+        }
+      }
+    });
+  });
+  return sum(products, 0, KeepDim::no);
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  check_shapes(x, weight, bias, eps);
+  const Index width = x.size(-1);
+  Saved s{
+      x.data(), weight.defined() ? weight.data() : Array(), Array(), {x.numel() / width, width}};
+  Array y = dispatch_float(x.dtype(), "layer_norm", [&](auto tag) {
+    using T = decltype(tag);
+    return Array::build<T>(x.shape(), [&](std::span<T> out) {
+      s.moments = Array::build<double>(Shape{s.rows.count, 2}, [&](std::span<double> moments) {
+        normalize<T>(s, moments.data(), weight.defined() ? s.weight.read<T>().data() : nullptr,
+                     bias.defined() ? bias.data().read<T>().data() : nullptr, eps, out.data());
+      });
+    });
+  });
+  const auto on = [](const Array& g, auto f) {
+    return dispatch_float(g.dtype(), "layer_norm", [&](auto tag) { return f(tag); });
+  };
+  return record("layer_norm", std::move(y),
+                {{x,
+                  [s, on](const Array& g) {
+                    return on(g, [&](auto tag) { return gradient_of_x<decltype(tag)>(s, g); });
+                  }},
+                 {weight,
+                  [s, on](const Array& g) {
+                    return on(g, [&](auto tag) { return gradient_of_weight<decltype(tag)>(s, g); });
+                  }},
+                 {bias, [s](const Array& g) {
+                    return sum(g.reshape({s.rows.count, s.rows.width}), 0, KeepDim::no);
+                  }}});
+}
+
+}  // namespace autograd

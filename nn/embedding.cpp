@@ -1,0 +1,22 @@
+#include "nn/embedding.h"
+
+namespace nn {
+
+Embedding::Embedding(Index count, Index n_embd, const EmbeddingOptions& options,
+                     Generator& generator)
+    : Module("Embedding") {
+  if (count < 1 || n_embd < 1) {
+    autograd::fail<autograd::ValueError>("Embedding: sizes must be at least 1, got {} of {}", count,
+                                         n_embd);
+  }
+  const Initializer init{options.init, options.dtype, generator};
+  weight_ = register_parameter("weight", init.weight({count, n_embd}, n_embd));
+}
+
+Tensor Embedding::forward(const Tensor& index) { return embedding(weight_, index); }
+
+std::string Embedding::details() const {
+  return fmt::format("{} of {}", weight_.size(0), weight_.size(1));
+}
+
+}  // namespace nn

@@ -5,6 +5,7 @@
 #include "autograd/array/elementwise.h"
 #include "autograd/array/layout.h"
 #include "autograd/graph/dump.h"
+#include "autograd/graph/flow.h"
 
 namespace autograd {
 
@@ -248,7 +249,11 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const T
   return grad_of(y, xs, &seed, retain);
 }
 
-Tensor Tensor::detach() const { return Tensor(data()); }
+Tensor Tensor::detach() const {
+  Tensor constant(data());
+  if (GradientFlow::active()) GradientFlow::cut("detach", *impl_, CutReason::detach);
+  return constant;
+}
 
 Tensor Tensor::clone() const {
   return record("clone", data(), {{*this, [](const Array& g) { return g; }}});

@@ -6,6 +6,7 @@
 
 #include "autograd/array/elementwise.h"
 #include "autograd/array/reduce.h"
+#include "autograd/graph/flow.h"
 #include "autograd/graph/grad_mode.h"
 
 namespace autograd {
@@ -59,6 +60,7 @@ class Pass {
       Array grad = *now.grad;
       const auto hooks = now.node->hooks;  // a hook may remove itself or add another
       for (const auto& hook : hooks) grad = hooked(*now.node, hook.second, grad);
+      if (GradientFlow::active()) GradientFlow::arrived(*now.node, grad);
       arrive(now.node, grad);
       if (!now.node->is_leaf) send(*now.node, grad);
     }
@@ -139,8 +141,11 @@ class Pass {
     Waiting& w = at(edge);
     Array into = w.grad ? std::move(*w.grad) : Array::zeros(edge.shape, edge.input->dtype);
     w.grad.reset();  // so that `into` is the only owner and is written in place
+    std::optional<Array> before;
+    if (GradientFlow::active()) before = into;
     std::get<ScatterRule>(edge.rule)(grad, into);
     check(node, i, grad, into);
+    if (before) GradientFlow::returned(node, i, into - *before);
     w.grad = std::move(into);
   }
 
@@ -161,6 +166,7 @@ class Pass {
     const Edge& edge = node.edges[i];
     if (edge.broadcast && part.shape() == node.shape) part = sum_to(part, edge.shape);
     check(node, i, grad, part);
+    if (GradientFlow::active()) GradientFlow::returned(node, i, part);
     Waiting& w = at(edge);
     if (!w.grad) w.grad = std::move(part);
     else add_in_place(*w.grad, part);

@@ -2,12 +2,19 @@
 
 #include <cmath>
 
+#include "autograd/graph/flow.h"
 #include "autograd/graph/grad_mode.h"
 
 namespace autograd {
 namespace {
 
 bool wants_gradient(const TensorRef& tensor) { return tensor && tensor->node; }
+
+bool has_rule(const Input& input) {
+  return std::visit([](const auto& rule) { return static_cast<bool>(rule); }, input.rule);
+}
+
+bool wants_gradient(const Input& input) { return wants_gradient(input.tensor) && has_rule(input); }
 
 std::string describe_all(const std::vector<const TensorImpl*>& inputs,
                          const std::vector<Range>& ranges) {
@@ -45,6 +52,10 @@ Edge edge_to(const TensorRef& tensor, const Shape& out, GradientRule rule) {
   return {tensor->node, std::move(rule), shape, shape != out && broadcasts_to(shape, out)};
 }
 
+void report_cut(const char* op, const TensorRef& input, CutReason reason) {
+  if (input) GradientFlow::cut(op, *input, reason);
+}
+
 // The output, with a node when an input wants a gradient. `inputs` holds nulls for undefined ones.
 TensorRef wrap(const char* op, Array out, const std::vector<const TensorImpl*>& inputs, Fills fills,
                bool any_wants) {
@@ -67,17 +78,24 @@ TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills
   bool any_wants = false;
   std::vector<const TensorImpl*> defined;
   for (const Input& input : inputs) {
-    any_wants = any_wants || wants_gradient(input.tensor);
+    any_wants = any_wants || wants_gradient(input);
     if (AnomalyGuard::active() && input.tensor) defined.push_back(input.tensor.get());
   }
   const TensorRef result = wrap(op, std::move(out), defined, fills, any_wants);
+  if (GradientFlow::active()) {
+    for (const Input& input : inputs) {
+      if (!has_rule(input)) report_cut(op, input.tensor, CutReason::no_gradient);
+      else if (!result->node) report_cut(op, input.tensor, CutReason::no_grad);
+    }
+  }
   if (!result->node) return result;
   result->node->edges.reserve(inputs.size());
   for (Input& input : inputs) {
-    if (!wants_gradient(input.tensor)) continue;
+    if (!wants_gradient(input)) continue;
     result->node->edges.push_back(
         edge_to(input.tensor, result->data.shape(), std::move(input.rule)));
   }
+  if (GradientFlow::active()) GradientFlow::recorded(*result->node);
   return result;
 }
 
@@ -90,12 +108,16 @@ TensorRef record_joint(const char* op, Array out, const std::vector<TensorRef>& 
     if (AnomalyGuard::active() && input) defined.push_back(input.get());
   }
   const TensorRef result = wrap(op, std::move(out), defined, Fills::no, any_wants);
+  if (GradientFlow::active() && !result->node) {
+    for (const TensorRef& input : inputs) report_cut(op, input, CutReason::no_grad);
+  }
   if (!result->node) return result;
   for (const TensorRef& input : inputs) {
     const bool wants = wants_gradient(input);
     result->node->edges.push_back(wants ? edge_to(input, result->data.shape(), {}) : Edge{});
   }
   result->node->joint = std::move(rule);
+  if (GradientFlow::active()) GradientFlow::recorded(*result->node);
   return result;
 }
 

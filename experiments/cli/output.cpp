@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdio>
 #include <cstring>
 
+#include "experiments/checkpoint/atomic_file.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
@@ -21,24 +20,6 @@ namespace {
 [[noreturn]] void fail(const std::string& shown, int error) {
   if (error == EPIPE) throw ClosedPipe{};
   throw IoError(fmt::format("{}: {}", shown, std::strerror(error)));
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// `path` with symbolic links at its end followed, also where the last one leads to nothing.
-std::string resolved(std::string path, const std::string& shown) {
-  for (int links = 0; links < 40; ++links) {
-    char target[PATH_MAX];
-    const ssize_t length = readlink(path.c_str(), target, sizeof target);
-    if (length < 0) return path;
-    const std::string next(target, static_cast<std::size_t>(length));
-    path = next.starts_with('/') ? next : fmt::format("{}/{}", folder_of(path), next);
-  }
-  fail(shown, ELOOP);
 }
 
 /// A descriptor, closed in the end.
@@ -59,48 +40,6 @@ class File {
 
  private:
   int fd_;
-};
-
-/// A new file beside `path`, removed in the end unless it was renamed to it.
-class Draft {
- public:
-  Draft(const std::string& path, const std::string& shown)
-      : target_(path), shown_(shown), file_(create()) {}
-  ~Draft() {
-    if (!name_.empty()) unlink(name_.c_str());
-  }
-  Draft(const Draft&) = delete;
-  Draft& operator=(const Draft&) = delete;
-
-  void commit(std::string_view text) {
-    struct stat before {};
-    if (stat(target_.c_str(), &before) == 0 && fchmod(file_.fd(), before.st_mode & 0777) != 0)
-      fail(shown_, errno);
-    write_all(file_.fd(), text, shown_);
-    if (fsync(file_.fd()) != 0 && errno != EINVAL) fail(shown_, errno);
-    if (file_.close() != 0) fail(shown_, errno);
-    if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(shown_, errno);
-    name_.clear();
-  }
-
- private:
-  int create() {
-    for (int i = 0; i < 100; ++i) {
-      // Not made of the target's name, which may already have the longest that is allowed.
-      name_ = fmt::format("{}/.gradlab-{}-{}.tmp", folder_of(target_), getpid(), i);
-      const int fd = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (fd >= 0) return fd;
-      if (errno != EEXIST) break;
-    }
-    const int error = errno;
-    name_.clear();
-    fail(shown_, error);
-  }
-
-  std::string target_;
-  std::string shown_;
-  std::string name_;
-  File file_;
 };
 
 void wait_writable(int fd) {
@@ -146,14 +85,15 @@ Output::Output(const std::string& path, int stdout_fd)
   } else if (exists && !S_ISREG(at.st_mode)) {
     kind_ = Kind::device;
   } else {
-    path_ = resolved(path, shown_);
-    const Draft trial(path_, shown_);
+    const AtomicFile trial(path_, shown_);
   }
 }
 
 void Output::write(std::string_view text) const {
   if (kind_ == Kind::file) {
-    Draft(path_, shown_).commit(text);
+    AtomicFile file(path_, shown_);
+    file.write(text);
+    file.commit();
     return;
   }
   const int fd = kind_ == Kind::device ? open(path_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC)

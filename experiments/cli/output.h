@@ -17,7 +17,7 @@ class Output {
  private:
   enum class Kind { stream, device, file };
 
-  std::string path_;  // of a file: with symbolic links followed
+  std::string path_;
   std::string shown_;
   int stdout_fd_;
   Kind kind_ = Kind::file;

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograd/array/array.h"
+
+// The header of a safetensors file, as text and as facts. For safetensors*.cpp.
+
+namespace experiments {
+
+inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // of the format's own reader
+
+/// Bytes of an element, in memory what `dtype` says.
+struct Encoding {
+  std::string_view name;  // "BF16"
+  autograd::DType dtype;
+  std::uint64_t bytes;
+};
+
+inline constexpr Encoding kEncodings[] = {
+    {"F32", autograd::DType::f32, 4}, {"F64", autograd::DType::f64, 8},
+    {"I64", autograd::DType::i64, 8}, {"BOOL", autograd::DType::b8, 1},
+    {"F16", autograd::DType::f32, 2}, {"BF16", autograd::DType::f32, 2}};
+
+/// What one tensor of the file is called in messages: its name, made harmless and cut.
+std::string label(std::string_view tensor);
+
+struct TensorEntry {
+  std::string name;
+  const Encoding* encoding = nullptr;
+  autograd::Shape shape;
+  std::uint64_t begin = 0, end = 0;  // its bytes, counted from the first byte of data
+};
+
+struct SafetensorsHeader {
+  std::vector<TensorEntry> tensors;  // in the order of their data
+  std::map<std::string, std::string> metadata;
+};
+
+/// Holds `text` against all rules but one: whether its data ends with the file. DataError, which
+/// does not know the path.
+SafetensorsHeader parse_header(std::string_view text);
+
+/// The reverse, filled up with blanks. DataError if a name or a text is not UTF-8, or all of it is
+/// too long.
+std::string format_header(const SafetensorsHeader& header);
+
+}  // namespace experiments

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "autograd/array/dtype.h"
 #include "experiments/cli/options.h"
@@ -20,8 +22,15 @@ struct Run {
   bool quick = false;  // --quick: a smaller run that still shows the point
   bool color = false;  // stdout takes ANSI colour
   bool unicode = true;
+  bool terminal = false;  // stderr is one
   /// Called now and then with the share done in [0, 1]; shows only on a terminal.
   std::function<void(double)> progress = [](double) {};
+  /// A text in the place of the bar; shows only on a terminal.
+  std::function<void(const std::string&)> status = [](const std::string&) {};
+  /// A line on stderr, for what a long run has to tell on its way.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// A piece of the output at once, where it goes to stdout as a table; false elsewhere.
+  std::function<bool(const std::string&)> stream = [](const std::string&) { return false; };
 };
 
 /// One command of the program. Options are members that add_options() binds to flags.
@@ -29,6 +38,11 @@ class Experiment {
  public:
   virtual ~Experiment() = default;
   virtual void add_options(Options& options) = 0;
+  /// Options that lie under those of --config and of the command line, which are set already when
+  /// this is asked: what a preset stands for, or what an earlier run was given. Flags in their full
+  /// spelling, each followed by its value.
+  virtual std::vector<std::string> underlying_options() { return {}; }
+  virtual autograd::DType default_dtype() const { return autograd::DType::f64; }
   /// Checks that need several options at once; throws UsageError.
   virtual void validate(const Run&) {}
   /// Peak memory of the run in bytes, for the refusal of what would not fit; saturates.
@@ -50,11 +64,13 @@ std::span<const Entry> registry();
 std::unique_ptr<Experiment> make_attention();
 std::unique_ptr<Experiment> make_gradcheck();
 std::unique_ptr<Experiment> make_heads();
+std::unique_ptr<Experiment> make_identity();
 std::unique_ptr<Experiment> make_info();
 std::unique_ptr<Experiment> make_lesson();
 std::unique_ptr<Experiment> make_overflow();
 std::unique_ptr<Experiment> make_reach();
 std::unique_ptr<Experiment> make_scaling();
+std::unique_ptr<Experiment> make_train();
 std::unique_ptr<Experiment> make_variance();
 
 }  // namespace experiments

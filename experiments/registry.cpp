@@ -10,6 +10,8 @@ constexpr Entry kEntries[] = {
      "gradlab gradcheck --op softmax", make_gradcheck},
     {"heads", "what H heads cost and how their attention maps differ", "gradlab heads --n-head 12",
      make_heads},
+    {"identity", "that the scale is a choice of initialisation and learning rate, bit for bit",
+     "gradlab identity --dk 16,256", make_identity},
     {"info", "what this program was made with and runs on", "gradlab info --format json",
      make_info},
     {"lesson", "the lesson's three steps with this engine, and a verdict on each of its claims",
@@ -20,6 +22,8 @@ constexpr Entry kEntries[] = {
      make_reach},
     {"scaling", "what dividing the scores by sqrt(d) does to softmax and to its gradients",
      "gradlab scaling --dk 4,64,256 --scale none,sqrt_dk", make_scaling},
+    {"train", "trains a GPT on a task or a text, and says why it does or does not learn",
+     "gradlab train --task sort --out-dir out", make_train},
     {"variance", "Var(q.k) = d and excess kurtosis 6/d, measured, with a histogram",
      "gradlab variance --dk 1,8,64 --histogram 8", make_variance},
 };

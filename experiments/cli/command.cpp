@@ -60,6 +60,7 @@ std::string flag_list(std::span<const Flag> flags) {
 Command::Command(const Entry& entry) : entry_(entry), experiment_(entry.make()) {
   parser_.options().heading(fmt::format("Options of {}", entry.name));
   experiment_->add_options(parser_.options());
+  common_.dtype = autograd::name(experiment_->default_dtype());
   add_common(parser_.options(), common_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string_view>
 
 #include "autograd/array/parallel.h"
@@ -84,6 +85,7 @@ Run run_of(const Common& common, const World& world) {
   run.quick = common.quick;
   run.color = wants_color(common, world);
   run.unicode = is_utf8_locale();
+  run.terminal = is_capable_terminal(world.err);
   return run;
 }
 
@@ -115,6 +117,13 @@ int run_command(Command& command, const std::string& line, const World& world) {
       throw_if_interrupted();
       progress.show(share);
     };
+    run.status = [&progress](const std::string& text) { progress.show(text); };
+    run.say = [&progress](const std::string& line) { progress.say(line); };
+    run.stream = [&](const std::string& piece) {
+      if (common.format != "table" || common.out != "-") return false;
+      write_all(world.out, piece, "stdout");
+      return true;
+    };
     report = command.experiment().run(run);
   }
   throw_if_interrupted();
@@ -125,18 +134,28 @@ int run_command(Command& command, const std::string& line, const World& world) {
   return kCheckFailed;
 }
 
-/// run_command() with the options of --config, which those on the command line go before.
+/// run_command() with what lies under the options of the command line: those of --config, and under
+/// them those that the experiment knows of.
 int run_configured(std::span<const std::unique_ptr<Command>> commands, Command& command,
                    const Request& request, const std::string& line, const World& world) {
   command.parse(request.words);
-  if (command.common().config.empty()) return run_command(command, line, world);
-  ConfigFile config(command.common().config);
-  config.apply(commands, command);
-  command.parse(request.words);
+  std::optional<ConfigFile> config;
+  if (!command.common().config.empty()) config.emplace(command.common().config);
+  const auto apply = [&] {
+    if (config) config->apply(commands, command);
+    command.parse(request.words);
+  };
+  if (config) apply();
+  const std::vector<std::string> under = command.experiment().underlying_options();
+  if (!under.empty()) {
+    command.parse(under);
+    apply();
+  }
   try {
     return run_command(command, line, world);
   } catch (const UsageError& error) {
-    throw UsageError(config.located(error.what(), request.words));
+    if (!config) throw;
+    throw UsageError(config->located(error.what(), request.words));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/cli/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -8,12 +9,19 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/report/text.h"
+
 namespace experiments {
 namespace {
 
 void put(int fd, std::string_view text) {
   // A lost piece of a progress bar is no error.
   if (write(fd, text.data(), text.size()) < 0) return;
+}
+
+std::size_t width_of(int fd) {
+  winsize size{};
+  return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -30,17 +38,34 @@ Progress::~Progress() {
   if (drawn_) put(fd_, "\r\x1b[K");
 }
 
-void Progress::show(double share) {
-  if (!enabled_ || !(share >= 0 && share <= 1)) return;
+bool Progress::is_due() {
   const Clock::time_point now = Clock::now();
-  if (now < next_) return;
+  if (!enabled_ || now < next_) return false;
   next_ = now + std::chrono::milliseconds(100);
+  return true;
+}
+
+void Progress::draw(const std::string& text) {
+  put(fd_, fmt::format("\r{}\x1b[K", text));
+  drawn_ = true;
+}
+
+void Progress::show(double share) {
+  if (!(share >= 0 && share <= 1) || !is_due()) return;
   constexpr int kCells = 30;
   const int done = static_cast<int>(std::lround(share * kCells));
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
-  put(fd_, fmt::format("\r{} [{:#<{}}{:.<{}}] {:3.0f} %  {} s\x1b[K", label_, "", done, "",
-                       kCells - done, 100 * share, seconds));
-  drawn_ = true;
+  const auto elapsed = Clock::now() - start_;
+  draw(fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f} %  {} s", label_, "", done, "", kCells - done,
+                   100 * share, std::chrono::duration_cast<std::chrono::seconds>(elapsed).count()));
+}
+
+void Progress::show(const std::string& text) {
+  if (is_due()) draw(fitted(text, width_of(fd_) - 1));
+}
+
+void Progress::say(const std::string& line) {
+  put(fd_, fmt::format("{}{}\n", drawn_ ? "\r\x1b[K" : "", line));
+  drawn_ = false;
 }
 
 }  // namespace experiments

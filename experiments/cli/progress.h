@@ -13,9 +13,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void show(double share);
+  void show(const std::string& text);  // in place of the bar, cut to the terminal's width
+  void say(const std::string& line);   // a line that stays, on a terminal or not
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool is_due();
+  void draw(const std::string& text);
+
   int fd_;
   bool enabled_;
   bool drawn_ = false;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "nn/gpt.h"
+
+namespace experiments {
+
+/// How the next token is drawn from softmax(logits / temperature).
+struct Sampling {
+  double temperature = 1.0;  // 0: always the most likely token, the first of equals
+  nn::Index top_k = 0;       // only the k most likely; 0: all
+  double top_p = 1.0;        // only the fewest of the most likely that hold this share together
+};
+
+/// One token of (V) logits; u in [0, 1) decides. NumericError if a logit is not finite.
+std::int64_t draw_token(std::span<const double> logits, const Sampling& sampling, double u);
+
+/// Continues `prompt` (at least one token) by `count` tokens, each from the last block_size ones;
+/// take(token) says whether to go on. In evaluation mode, without gradients; the model's own mode
+/// is put back. Draw i is a function of (key, i).
+void generate(nn::GPT& model, std::vector<std::int64_t> prompt, nn::Index count,
+              const Sampling& sampling, autograd::RandomKey key,
+              const std::function<bool(std::int64_t)>& take);
+
+}  // namespace experiments

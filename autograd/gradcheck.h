@@ -29,7 +29,8 @@ struct GradcheckElement {
   double analytic = 0;
   double numeric = 0;
   double abs_error = 0;  // at a kink: from the nearest of the slopes between left and right
-  double rel_error = 0;  // abs_error / max(|analytic|, |numeric|), 0 for 0 / 0
+  double rel_error = 0;  // abs_error / max(|analytic|, |numeric|, atol / rtol), so that an error
+                         // which atol forgives is no large one here; 0 for 0 / 0
   double excess = 0;     // abs_error / (atol + rtol * |numeric|): above 1 fails
 };
 

@@ -130,7 +130,7 @@ void GradientComparison::compare(std::size_t k, Index index, double analytic,
                            analytic,
                            slope.numeric,
                            error,
-                           error == 0 ? 0 : error / larger,
+                           error == 0 ? 0 : error / std::max(larger, tolerance.knee()),
                            error / tolerance.of(slope.numeric)};
   if (!std::isfinite(error)) element.rel_error = element.excess = error;
   if (std::isnan(error)) element.excess = std::numeric_limits<double>::infinity();

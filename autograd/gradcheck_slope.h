@@ -13,6 +13,8 @@ struct Tolerance {
   double atol;
   double of(double numeric) const;
   bool agree(double analytic, double numeric) const;  // never for NaN or infinities
+  /// The size of a number of which both tolerances allow the same error.
+  double knee() const { return rtol > 0 ? atol / rtol : 0; }
 };
 
 enum class SlopeKind {

@@ -105,6 +105,25 @@ Trial softmax_under_mask(Draw& d) {
   return {{x}, [mask, dim](const Inputs& in) { return masked_softmax(in[0], mask, dim); }, true};
 }
 
+/// Large trials have rows of several tiles, with and without the mask.
+Trial fused_attention_of(Draw& d) {
+  const Index T = d.is_large() ? d.integer(129, 140) : d.positive_size(9);
+  const Index heads = d.integer(1, d.is_large() ? 1 : 3), C = heads * d.integer(1, 4);
+  FusedAttentionOptions options{.n_head = heads, .scale = d.number(0.2, 1.2)};
+  options.causal = d.chance(0.5) ? Causal::yes : Causal::no;
+  options.dropout = d.chance(0.3) ? 0.3 : 0.0;
+  const auto seed = static_cast<std::uint64_t>(d.integer(0, 1 << 20));
+  const Index B = d.is_large() ? 1 : d.size(3);
+  return {{d.normal({B, T, 3 * C})},
+          [options, seed](const Inputs& in) {
+            Generator generator(seed);
+            FusedAttentionOptions now = options;
+            now.generator = &generator;
+            return fused_attention(in[0], now);
+          },
+          options.dropout > 0};
+}
+
 /// One trial in four has no weight, one in four no bias. A row of one element is always 0.
 Trial layer_norm_rows(Draw& d) {
   const Shape lead = d.shape(0, 2);
@@ -167,6 +186,7 @@ std::vector<GradcheckCase> reduction_cases() {
       along_dim("log_softmax", log_softmax),
       {"masked_softmax", softmax_under_mask},
       {"dropout", dropout_with_fixed_seed},
+      {"fused_attention", fused_attention_of},
       {"layer_norm", layer_norm_rows},
       {"cross_entropy", cross_entropy_of},
       {"mse", mse_of},

@@ -94,6 +94,21 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim);
 /// Each element is 0 with probability p, else divided by 1 - p. p in [0, 1].
 Tensor dropout(const Tensor& x, double p, Generator& generator = default_generator());
 
+// --- attention
+/// Whether a position sees only itself and those before it.
+enum class Causal : bool { no, yes };
+struct FusedAttentionOptions {
+  Index n_head = 1;    // divides C
+  double scale = 1.0;  // factor of the scores
+  Causal causal = Causal::no;
+  double dropout = 0.0;            // of the weights
+  Generator* generator = nullptr;  // of dropout; the default one if null
+};
+/// softmax(scale q k^T) v of every head, from a projection qkv (B, T, 3 C) of which q, k and v are
+/// a third each, heads side by side -> (B, T, C). What matmul, softmax, dropout and matmul give to
+/// rounding, with the same mask, but no (T, T) matrix is ever whole: memory grows with T alone.
+Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options);
+
 // --- normalisation and losses
 /// (x - mean) / sqrt(variance + eps) * weight + bias over the last dim, with the variance of
 /// dividing by C. x (..., C); weight and bias (C), either may be undefined.

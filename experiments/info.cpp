@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "autograd/array/gemm.h"
 #include "experiments/cli/program.h"
 #include "experiments/experiment.h"
 
@@ -83,6 +84,7 @@ class Info : public Experiment {
     add("instruction_set", instruction_set());
     add("threads",
         fmt::format("{} on {} processors", run.threads, std::thread::hardware_concurrency()));
+    add("matrix_products", autograd::gemm_library());
     add("eigen", GRADLAB_EIGEN_VERSION);
     add("fmt",
         fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));

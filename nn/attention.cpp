@@ -83,8 +83,17 @@ Tensor MultiHeadAttention::forward(const Tensor& x, const Tensor& mask, Attentio
   const auto [B, T, C] = x.dims<3>("MultiHeadAttention: x is (B, T, n_embd)");
   const Index H = config_.n_head, D = config_.head_size();
 
-  auto [q, k, v] = split<3>(qkv_(x), config_.n_embd, /*dim=*/-1);  // each (B, T, C)
-  q = q.reshape({B, T, H, D}).transpose(1, 2);                     // (B, H, T, D)
+  const Tensor qkv = qkv_(x);                   // (B, T, 3 C)
+  if (!trace && !mask.defined() && !q_norm_) {  // nobody asks for scores: they are never whole
+    const double p = attn_dropout_.training() ? attn_dropout_.p() : 0.0;
+    return resid_dropout_(proj_(fused_attention(qkv, {.n_head = H,
+                                                      .scale = config_.scale.factor(D),
+                                                      .causal = config_.causal,
+                                                      .dropout = p,
+                                                      .generator = &attn_dropout_.generator()})));
+  }
+  auto [q, k, v] = split<3>(qkv, config_.n_embd, /*dim=*/-1);  // each (B, T, C)
+  q = q.reshape({B, T, H, D}).transpose(1, 2);                 // (B, H, T, D)
   k = k.reshape({B, T, H, D}).transpose(1, 2);
   v = v.reshape({B, T, H, D}).transpose(1, 2);
   if (q_norm_) q = (*q_norm_)(q), k = (*k_norm_)(k);

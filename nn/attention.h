@@ -44,7 +44,8 @@ class MultiHeadAttention : public Module {
                               Generator& generator = autograd::default_generator());
 
   using Module::operator();
-  /// The same, and the trace of it: q, k, v are (B, H, T, D), scores and weights (B, H, T, T).
+  /// The same to rounding, and the trace of it: q, k, v are (B, H, T, D), scores and weights (B, H,
+  /// T, T). Without a trace, a mask and qk_norm no such matrix is ever whole.
   Tensor operator()(const Tensor& x, AttentionTrace* trace);
   /// The same where `mask` (b8, broadcasts to (B, H, T, T)) is true, and the config allows.
   Tensor operator()(const Tensor& x, const Tensor& mask, AttentionTrace* trace = nullptr);

@@ -6,8 +6,8 @@
 
 namespace nn {
 
-/// Whether a position sees only itself and those before it.
-enum class Causal : bool { no, yes };
+using autograd::Causal;
+
 /// Whether queries and keys are normalised, so that no weight can make the scores large (Dehghani
 /// et al., "Scaling vision transformers to 22 billion parameters", 2023).
 enum class QkNorm : bool { no, yes };

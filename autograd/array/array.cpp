@@ -40,21 +40,22 @@ To converted(From v) {
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes) {
-  void* memory = ::operator new(kAlignment + bytes, std::align_val_t(kAlignment));
-  static_assert(sizeof(Buffer) <= kAlignment);
-  Ref<Buffer> buffer(new (memory) Buffer);
+  static_assert(sizeof(Buffer) <= pool::kAlignment);
+  const std::size_t all = pool::kAlignment + bytes;
+  Ref<Buffer> buffer(new (pool::allocate(all)) Buffer(all));
   poison(*buffer, bytes);
   return buffer;
 }
 
 void Buffer::destroy(Buffer* buffer) noexcept {
+  const std::size_t bytes = buffer->bytes_;
   buffer->~Buffer();
-  ::operator delete(static_cast<void*>(buffer), std::align_val_t(kAlignment));
+  pool::release(buffer, bytes);
 }
 
 Array Array::empty(const Shape& shape, DType dtype) {
   const auto item = static_cast<Index>(item_size(dtype));
-  const Index limit = std::numeric_limits<Index>::max() - static_cast<Index>(Buffer::kAlignment);
+  const Index limit = std::numeric_limits<Index>::max() - static_cast<Index>(pool::kAlignment);
   if (shape.numel() > limit / item) {
     fail<ShapeError>("array of shape {}: {} elements of {} bytes are beyond the address space",
                      shape.str(), shape.numel(), item);

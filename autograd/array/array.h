@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/array/dtype.h"
+#include "autograd/array/pool.h"
 #include "autograd/array/ref.h"
 #include "autograd/array/shape.h"
 
@@ -15,9 +16,11 @@ class Buffer : public RefCounted {
  public:
   static Ref<Buffer> allocate(std::size_t bytes);  // uninitialised
   static void destroy(Buffer* buffer) noexcept;
-  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kAlignment; }
+  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + pool::kAlignment; }
 
-  static constexpr std::size_t kAlignment = 64;
+ private:
+  explicit Buffer(std::size_t bytes) : bytes_(bytes) {}
+  std::size_t bytes_;  // with this header
 };
 
 /// Numbers, a shape, a dtype, nothing else: our NumPy array. Always row-major and contiguous.

@@ -1,9 +1,9 @@
 #include "autograd/array/matmul.h"
 
-#include <Eigen/Core>
 #include <algorithm>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/array/gemm.h"
 #include "autograd/array/parallel.h"
 
 namespace autograd {
@@ -14,38 +14,18 @@ struct Sizes {
   Index m, k, n;
 };
 
-template <class T, Eigen::StorageOptions order>
-using ConstMatrix = Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, order>,
-                               Eigen::Unaligned, Eigen::OuterStride<>>;
+// Rows [begin, end) of op(a) op(b).
 template <class T>
-using RowMatrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-
-// Rows [begin, end) of the product. A transposed row-major operand is a column-major one.
-template <class T, Eigen::StorageOptions order_a, Eigen::StorageOptions order_b>
-void product_rows(const T* a, const T* b, T* c, const Sizes& s, Index begin, Index end) {
-  const bool rows_lie_apart = order_a == Eigen::RowMajor;
-  const ConstMatrix<T, order_a> x(a + begin * (rows_lie_apart ? s.k : 1), end - begin, s.k,
-                                  Eigen::OuterStride<>(rows_lie_apart ? s.k : s.m));
-  const ConstMatrix<T, order_b> y(b, s.k, s.n,
-                                  Eigen::OuterStride<>(order_b == Eigen::RowMajor ? s.n : s.k));
-  RowMatrix<T>(c + begin * s.n, end - begin, s.n).noalias() = x * y;  // c is fresh memory
+void product_rows(Matrix<T> a, Matrix<T> b, T* c, const Sizes& s, Index begin, Index end) {
+  a.data += begin * (a.trans == Trans::yes ? 1 : a.stride);
+  gemm<T>(end - begin, s.n, s.k, a, b, T(0), c + begin * s.n, s.n);
 }
 
-template <class T>
-void product_rows(const T* a, Trans ta, const T* b, Trans tb, T* c, const Sizes& s, Index begin,
-                  Index end) {
-  constexpr auto row = Eigen::RowMajor, column = Eigen::ColMajor;
-  if (ta == Trans::no && tb == Trans::no) product_rows<T, row, row>(a, b, c, s, begin, end);
-  else if (ta == Trans::no) product_rows<T, row, column>(a, b, c, s, begin, end);
-  else if (tb == Trans::no) product_rows<T, column, row>(a, b, c, s, begin, end);
-  else product_rows<T, column, column>(a, b, c, s, begin, end);
-}
-
-// Rows a tile: multiples of 16, at least 64 and a megaflop, about eight tiles in a large matrix.
-// Eigen packs its right operand once a tile, so smaller tiles would cost more than they balance.
+// Rows a tile: multiples of 16, at least 64 and a megaflop, about four tiles in a large matrix.
+// The right operand is packed once a tile, so smaller tiles would cost more than they balance.
 Index tile_rows(const Sizes& s) {
   const Index flops_a_row = std::max<Index>(1, 2 * s.k * s.n);
-  const Index wanted = std::max<Index>({64, (s.m + 7) / 8, 1'000'000 / flops_a_row});
+  const Index wanted = std::max<Index>({64, (s.m + 3) / 4, 1'000'000 / flops_a_row});
   return (wanted + 15) / 16 * 16;
 }
 
@@ -83,8 +63,8 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
     s.m *= count;  // one right operand for all: one tall product
     count = 1;
   }
-  const T* x = a.read<T>().data();
-  const T* y = b.read<T>().data();
+  const Matrix<T> x{a.read<T>().data(), ta == Trans::yes ? s.m : s.k, ta};
+  const Matrix<T> y{b.read<T>().data(), tb == Trans::yes ? s.k : s.n, tb};
   const Index tile = tile_rows(s), tiles = (s.m + tile - 1) / tile;
   const Index grain = std::max<Index>(1, 100'000 / (2 * std::min(tile, s.m) * s.k * s.n));
   return Array::build<T>(shape, [&](std::span<T> z) {
@@ -97,8 +77,9 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
           rest /= batch.size[i];
         }
         const Index first = t % tiles * tile, last = std::min(s.m, first + tile);
-        product_rows(x + ia * s.m * s.k, ta, y + ib * s.k * s.n, tb,
-                     z.data() + t / tiles * s.m * s.n, s, first, last);
+        const Matrix<T> left{x.data + ia * s.m * s.k, x.stride, ta};
+        const Matrix<T> right{y.data + ib * s.k * s.n, y.stride, tb};
+        product_rows(left, right, z.data() + t / tiles * s.m * s.n, s, first, last);
       }
     });
   });

@@ -71,6 +71,18 @@ void set_num_threads(int n) {
   thread_count() = n;
 }
 
+#ifdef _OPENMP
+SerialLibraries::SerialLibraries() : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
+}
+SerialLibraries::~SerialLibraries() {
+  if (before_ != 1) omp_set_num_threads(before_);
+}
+#else
+SerialLibraries::SerialLibraries() : before_(1) {}
+SerialLibraries::~SerialLibraries() = default;
+#endif
+
 void detail::run_pieces(Index n, Index grain, const std::function<void(Index, Index)>& f) {
   grain = std::max<Index>(grain, 1);
   const Index pieces = (n - 1) / grain + 1;

@@ -28,6 +28,19 @@ void parallel_for(Index n, Index grain, F&& f) {
   detail::run_pieces(n, grain, std::ref(f));
 }
 
+/// While it lives, a library that this thread calls and that would use OpenMP threads of its own
+/// uses one.
+class SerialLibraries {
+ public:
+  SerialLibraries();
+  ~SerialLibraries();
+  SerialLibraries(const SerialLibraries&) = delete;
+  SerialLibraries& operator=(const SerialLibraries&) = delete;
+
+ private:
+  int before_;
+};
+
 /// Elements a piece of an elementwise loop: about a quarter of an L1 cache.
 inline constexpr Index kGrain = 4096;
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "autograd/array/parallel.h"
+#include "autograd/array/vector_math.h"
 
 namespace autograd {
 namespace {
@@ -18,39 +18,87 @@ Product multiply(std::uint32_t a, std::uint32_t b) {
   return {static_cast<std::uint32_t>(p >> 32), static_cast<std::uint32_t>(p)};
 }
 
-std::array<std::uint32_t, 4> block(RandomKey key, Index i) {
-  const auto n = static_cast<std::uint64_t>(i);
-  return philox4x32(
-      {static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32),
-       static_cast<std::uint32_t>(key.stream), static_cast<std::uint32_t>(key.stream >> 32)},
-      {static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)});
+/// One round of ten; the words in registers of whole vectors where a loop runs it.
+struct Words {
+  std::uint32_t a, b, c, d;
+};
+inline Words rounds(Words w, std::uint32_t k0, std::uint32_t k1) {
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const Product p = multiply(0xD2511F53u, w.a), q = multiply(0xCD9E8D57u, w.c);
+    w = {q.high ^ w.b ^ k0, q.low, p.high ^ w.d ^ k1, p.low};
+    k0 += 0x9E3779B9u;  // the golden ratio
+    k1 += 0xBB67AE85u;  // sqrt(3) - 1
+  }
+  return w;
 }
 
-// The two uniform doubles on [0, 1) of a block, 53 bits each.
-std::array<double, 2> uniform_pair(RandomKey key, Index i) {
-  const auto w = block(key, i);
-  const auto unit = [](std::uint32_t high, std::uint32_t low) {
-    return static_cast<double>(((std::uint64_t{high} << 32) | low) >> 11) * 0x1p-53;
-  };
-  return {unit(w[0], w[1]), unit(w[2], w[3])};
+constexpr Index kBlocks = 128;  // Philox blocks at a time
+
+/// The words of blocks [first, first + count) of a stream.
+struct Batch {
+  std::uint32_t words[4][kBlocks];
+
+  Batch(RandomKey key, Index first, Index count) {
+    const auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
+    const std::uint32_t c = low(key.stream), d = low(key.stream >> 32);
+    const std::uint32_t k0 = low(key.seed), k1 = low(key.seed >> 32);
+    for (Index i = 0; i < count; ++i) {
+      const auto n = static_cast<std::uint64_t>(first + i);
+      const Words w = rounds({low(n), low(n >> 32), c, d}, k0, k1);
+      words[0][i] = w.a;
+      words[1][i] = w.b;
+      words[2][i] = w.c;
+      words[3][i] = w.d;
+    }
+  }
+
+  /// A uniform double on [0, 1) of 53 bits, from words `at` and at + 1 of block i.
+  double unit(int at, Index i) const {
+    const std::uint64_t bits = std::uint64_t{words[at][i]} << 32 | words[at + 1][i];
+    return static_cast<double>(static_cast<std::int64_t>(bits >> 11)) * 0x1p-53;
+  }
+};
+
+/// Two doubles of each of `count` blocks, into x[0][i] and x[1][i].
+using Pairs = double[2][kBlocks];
+
+void uniform_pairs(RandomKey key, Index first, Index count, Pairs& x) {
+  const Batch batch(key, first, count);
+  for (Index i = 0; i < count; ++i) {
+    x[0][i] = batch.unit(0, i);
+    x[1][i] = batch.unit(2, i);
+  }
 }
 
-std::array<double, 2> normal_pair(RandomKey key, Index i) {
-  const auto u = uniform_pair(key, i);
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - u[0]));  // 1 - u is in (0, 1]
-  const double angle = 2.0 * std::numbers::pi * u[1];
-  return {radius * std::cos(angle), radius * std::sin(angle)};
+// Box and Muller: 1 - u is in (0, 1].
+void normal_pairs(RandomKey key, Index first, Index count, Pairs& x) {
+  const Batch batch(key, first, count);
+  for (Index i = 0; i < count; ++i) {
+    const double radius = std::sqrt(-2.0 * vector_math::log(1.0 - batch.unit(0, i)));
+    const vector_math::SinCos angle = vector_math::sincos_of_turn(batch.unit(2, i));
+    x[0][i] = radius * angle.cos;
+    x[1][i] = radius * angle.sin;
+  }
 }
 
-// Writes convert(pair(i / 2)[i % 2]) to element i.
-template <class T, class Pair, class Convert>
-Array from_pairs(const Shape& shape, Pair pair, Convert convert) {
+// Writes convert(v) to element 2 i and 2 i + 1, v the pair of block i.
+template <class T, class Fill, class Convert>
+Array from_pairs(const Shape& shape, Fill fill, Convert convert) {
+  const Index n = shape.numel();
   return Array::build<T>(shape, [&](std::span<T> x) {
-    parallel_for((shape.numel() + 1) / 2, kGrain / 8, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const std::array<double, 2> v = pair(i);
-        x[2 * i] = convert(v[0]);
-        if (2 * i + 1 < shape.numel()) x[2 * i + 1] = convert(v[1]);
+    parallel_for((n + 1) / 2, kGrain / 8, [&](Index begin, Index end) {
+      Pairs pairs;
+      for (Index first = begin; first < end; first += kBlocks) {
+        const Index count = std::min(kBlocks, end - first);
+        fill(first, count, pairs);
+        T* to = x.data() + 2 * first;
+        const Index whole = std::min(count, (n - 2 * first) / 2);
+        for (Index i = 0; i < whole; ++i) {
+          to[2 * i] = convert(pairs[0][i]);
+          to[2 * i + 1] = convert(pairs[1][i]);
+        }
+        if (whole < count) to[2 * whole] = convert(pairs[0][whole]);
       }
     });
   });
@@ -60,13 +108,8 @@ Array from_pairs(const Shape& shape, Pair pair, Convert convert) {
 
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const Product p = multiply(0xD2511F53u, counter[0]), q = multiply(0xCD9E8D57u, counter[2]);
-    counter = {q.high ^ counter[1] ^ key[0], q.low, p.high ^ counter[3] ^ key[1], p.low};
-    key[0] += 0x9E3779B9u;  // the golden ratio
-    key[1] += 0xBB67AE85u;  // sqrt(3) - 1
-  }
-  return counter;
+  const Words w = rounds({counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
+  return {w.a, w.b, w.c, w.d};
 }
 
 Generator& default_generator() {
@@ -84,7 +127,7 @@ Array uniform(const Shape& shape, double lo, double hi, DType dtype, RandomKey k
     using T = decltype(tag);
     const T below = std::nextafter(static_cast<T>(hi), static_cast<T>(lo));
     return from_pairs<T>(
-        shape, [key](Index i) { return uniform_pair(key, i); },
+        shape, [key](Index first, Index count, Pairs& x) { uniform_pairs(key, first, count, x); },
         [=](double u) { return std::min(static_cast<T>(lo + (hi - lo) * u), below); });
   });
 }
@@ -97,21 +140,27 @@ Array normal(const Shape& shape, double mean, double stddev, DType dtype, Random
   return dispatch_float(dtype, "normal", [&](auto tag) {
     using T = decltype(tag);
     return from_pairs<T>(
-        shape, [key](Index i) { return normal_pair(key, i); },
+        shape, [key](Index first, Index count, Pairs& x) { normal_pairs(key, first, count, x); },
         [=](double z) { return static_cast<T>(mean + stddev * z); });
   });
+}
+
+void keep_mask(bool* keep, Index first, Index count, double p, RandomKey key) {
+  const Index last = first + count, end = (last + 3) / 4;
+  for (Index block = first / 4; block < end; block += kBlocks) {
+    const Batch batch(key, block, std::min(kBlocks, end - block));
+    for (Index i = std::max(first, 4 * block); i < std::min(last, 4 * (block + kBlocks)); ++i) {
+      const std::uint32_t word = batch.words[i % 4][i / 4 - block];
+      keep[i - first] = static_cast<double>(word) * 0x1p-32 >= p;
+    }
+  }
 }
 
 Array keep_mask(const Shape& shape, double p, RandomKey key) {
   const Index n = shape.numel();
   return Array::build<bool>(shape, [&](std::span<bool> keep) {
-    parallel_for((n + 3) / 4, kGrain / 4, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const auto w = block(key, i);
-        for (Index j = 0; j < 4 && 4 * i + j < n; ++j) {
-          keep[4 * i + j] = static_cast<double>(w[static_cast<std::size_t>(j)]) * 0x1p-32 >= p;
-        }
-      }
+    parallel_for(n, kGrain, [&](Index begin, Index end) {
+      keep_mask(keep.data() + begin, begin, end - begin, p, key);
     });
   });
 }

@@ -48,5 +48,7 @@ Array uniform(const Shape& shape, double lo, double hi, DType dtype, RandomKey k
 Array normal(const Shape& shape, double mean, double stddev, DType dtype, RandomKey key);
 /// b8, true with probability 1 - p: which elements dropout keeps.
 Array keep_mask(const Shape& shape, double p, RandomKey key);
+/// Elements [first, first + count) of such a mask.
+void keep_mask(bool* keep, Index first, Index count, double p, RandomKey key);
 
 }  // namespace autograd

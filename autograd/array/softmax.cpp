@@ -4,8 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/array/elementwise.h"
+#include "autograd/array/lanes.h"
 #include "autograd/array/layout.h"
 #include "autograd/array/parallel.h"
+#include "autograd/array/vector_math.h"
 
 namespace autograd {
 namespace {
@@ -15,7 +18,7 @@ template <class F>
 void for_rows(const Array& a, F row) {
   const Index n = a.shape()[a.rank() - 1];
   if (a.numel() == 0) return;
-  parallel_for(a.numel() / n, std::max<Index>(1, kGrain / 4 / n), [&](Index begin, Index end) {
+  parallel_for(a.numel() / n, std::max<Index>(1, kGrain / n), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) row(r * n, n);
   });
 }
@@ -28,43 +31,44 @@ Array along_last(const Array& x, int axis, F f) {
 }
 
 template <class T>
-T largest(const T* x, Index n) {
-  return *std::max_element(x, x + n);
-}
-
-template <class T>
-void softmax_row(const T* x, T* y, Index n) {
-  const T top = largest(x, n);  // -inf - -inf and inf - inf are NaN, as promised
-  double total = 0;
-  for (Index i = 0; i < n; ++i) {
-    y[i] = std::exp(x[i] - top);
-    total += static_cast<double>(y[i]);
-  }
-  const T sum = static_cast<T>(total);
+void divide_by_sum(T* y, Index n) {
+  const T sum = static_cast<T>(sum_of(n, [y](Index i) { return y[i]; }));
   for (Index i = 0; i < n; ++i) y[i] /= sum;
 }
 
 template <class T>
+void exp_row(const T* x, T top, T* y, Index n) {
+  for (Index i = 0; i < n; ++i) y[i] = vector_math::exp(x[i] - top);
+}
+
+template <class T>
+void softmax_row(const T* x, T* y, Index n) {
+  exp_row(x, max_of(x, n), y, n);  // -inf - -inf and inf - inf are NaN, as promised
+  divide_by_sum(y, n);
+}
+
+template <class T>
 void log_softmax_row(const T* x, T* y, Index n) {
-  const T top = largest(x, n);
-  double total = 0;
-  for (Index i = 0; i < n; ++i) total += static_cast<double>(std::exp(x[i] - top));
-  const T log_sum = static_cast<T>(std::log(total));
+  const T top = max_of(x, n);
+  exp_row(x, top, y, n);
+  const T log_sum = static_cast<T>(std::log(sum_of(n, [y](Index i) { return y[i]; })));
   for (Index i = 0; i < n; ++i) y[i] = x[i] - top - log_sum;
 }
 
 template <class T>
 void masked_softmax_row(const T* x, const bool* mask, T* y, Index n) {
-  T top = -std::numeric_limits<T>::infinity();
-  for (Index i = 0; i < n; ++i) top = mask[i] ? std::max(top, x[i]) : top;
-  double total = 0;
-  for (Index i = 0; i < n; ++i) {
-    y[i] = mask[i] ? std::exp(x[i] - top) : T(0);
-    total += static_cast<double>(y[i]);
-  }
-  if (total == 0) return;  // nothing was allowed: zeros
-  const T sum = static_cast<T>(total);
-  for (Index i = 0; i < n; ++i) y[i] /= sum;
+  constexpr T kNone = -std::numeric_limits<T>::infinity();
+  T top = kNone;
+  for (Index i = 0; i < n; ++i) top = mask[i] && x[i] > top ? x[i] : top;
+  for (Index i = 0; i < n; ++i) y[i] = mask[i] ? vector_math::exp(x[i] - top) : T(0);
+  if (sum_of(n, [y](Index i) { return y[i]; }) != 0) divide_by_sum(y, n);  // else zeros
+}
+
+/// y (g - y . g): what the Jacobian diag(y) - y y^T makes of g.
+template <class T>
+void softmax_backward_row(const T* y, const T* g, T* out, Index n) {
+  const T dot = static_cast<T>(sum_of(n, [y, g](Index i) { return y[i] * g[i]; }));
+  for (Index i = 0; i < n; ++i) out[i] = y[i] * (g[i] - dot);
 }
 
 }  // namespace
@@ -76,6 +80,24 @@ Array softmax(const Array& x, int axis) {
       const T* from = a.read<T>().data();
       return Array::build<T>(a.shape(), [&](std::span<T> to) {
         for_rows(a, [&](Index at, Index n) { softmax_row(from + at, to.data() + at, n); });
+      });
+    });
+  });
+}
+
+Array softmax_backward(const Array& y, const Array& g, int axis) {
+  check_same_dtype(y, g, "softmax");
+  const int last = y.rank() - 1;
+  const Array grad = axis == last ? g : transpose(g, axis, last);
+  return along_last(y, axis, [&](const Array& a) {
+    return dispatch_float(a.dtype(), "softmax", [&](auto tag) {
+      using T = decltype(tag);
+      const T* from = a.read<T>().data();
+      const T* incoming = grad.read<T>().data();
+      return Array::build<T>(a.shape(), [&](std::span<T> to) {
+        for_rows(a, [&](Index at, Index n) {
+          softmax_backward_row(from + at, incoming + at, to.data() + at, n);
+        });
       });
     });
   });

@@ -43,6 +43,8 @@ struct Node : RefCounted {
   Node(const char* op, const Shape& shape, DType dtype);
   ~Node();  // iterative: a chain of a million nodes ends on a small stack
   static void destroy(Node* node) noexcept { delete node; }
+  static void* operator new(std::size_t bytes) { return pool::allocate(bytes); }
+  static void operator delete(void* node, std::size_t bytes) { pool::release(node, bytes); }
   /// Nodes alive in this process.
   static std::int64_t live();
 
@@ -66,6 +68,8 @@ struct Node : RefCounted {
 struct TensorImpl : RefCounted {
   explicit TensorImpl(Array array) : data(std::move(array)) {}
   static void destroy(TensorImpl* impl) noexcept { delete impl; }
+  static void* operator new(std::size_t bytes) { return pool::allocate(bytes); }
+  static void operator delete(void* impl, std::size_t bytes) { pool::release(impl, bytes); }
 
   Array data;
   Ref<Node> node;            // null for a constant

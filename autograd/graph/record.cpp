@@ -47,9 +47,28 @@ std::vector<Range> watch(const char* op, const Array& out,
   return ranges;
 }
 
-Edge edge_to(const TensorRef& tensor, const Shape& out, GradientRule rule) {
+const TensorRef& tensor_of(const Input& input) { return input.tensor; }
+const TensorRef& tensor_of(const TensorRef& tensor) { return tensor; }
+
+// Whether `out` is what the inputs broadcast to together, as in every elementwise op. A row that is
+// joined to another, (1, 3) of (2, 3), only looks like it.
+template <class Inputs>
+bool is_broadcast_of(const Inputs& inputs, const Shape& out) {
+  Shape together;
+  for (const auto& input : inputs) {
+    const TensorRef& tensor = tensor_of(input);
+    if (!tensor) continue;
+    if (!broadcasts_to(tensor->data.shape(), out)) return false;
+    together = broadcast(together, tensor->data.shape(), "record");
+  }
+  return together == out;
+}
+
+enum class Broadcast : bool { no, yes };
+
+Edge edge_to(const TensorRef& tensor, Broadcast broadcast, const Shape& out, GradientRule rule) {
   const Shape& shape = tensor->data.shape();
-  return {tensor->node, std::move(rule), shape, shape != out && broadcasts_to(shape, out)};
+  return {tensor->node, std::move(rule), shape, broadcast == Broadcast::yes && shape != out};
 }
 
 void report_cut(const char* op, const TensorRef& input, CutReason reason) {
@@ -89,11 +108,13 @@ TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills
     }
   }
   if (!result->node) return result;
+  const Shape& out_shape = result->data.shape();
+  const Broadcast broadcast{is_broadcast_of(inputs, out_shape)};
   result->node->edges.reserve(inputs.size());
   for (Input& input : inputs) {
     if (!wants_gradient(input)) continue;
     result->node->edges.push_back(
-        edge_to(input.tensor, result->data.shape(), std::move(input.rule)));
+        edge_to(input.tensor, broadcast, out_shape, std::move(input.rule)));
   }
   if (GradientFlow::active()) GradientFlow::recorded(*result->node);
   return result;
@@ -112,9 +133,11 @@ TensorRef record_joint(const char* op, Array out, const std::vector<TensorRef>& 
     for (const TensorRef& input : inputs) report_cut(op, input, CutReason::no_grad);
   }
   if (!result->node) return result;
+  const Shape& out_shape = result->data.shape();
+  const Broadcast broadcast{is_broadcast_of(inputs, out_shape)};
   for (const TensorRef& input : inputs) {
     const bool wants = wants_gradient(input);
-    result->node->edges.push_back(wants ? edge_to(input, result->data.shape(), {}) : Edge{});
+    result->node->edges.push_back(wants ? edge_to(input, broadcast, out_shape, {}) : Edge{});
   }
   result->node->joint = std::move(rule);
   if (GradientFlow::active()) GradientFlow::recorded(*result->node);

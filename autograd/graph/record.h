@@ -19,9 +19,10 @@ enum class Fills : bool { no, yes };
 TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills = Fills::no);
 
 /// How every op ends: wraps `out` and, where gradients are on and an input requires one, remembers
-/// the rules of exactly those inputs. An input that was broadcast to the output gets its gradient
-/// summed back by the engine; a rule whose gradient has any other wrong shape throws GraphError in
-/// backward. Usage: return record("mul", x * y, {{a, rule_of_a}, {b, rule_of_b}});
+/// the rules of exactly those inputs. Where the output has the shape that all inputs broadcast to
+/// together, the engine sums the gradient of each back to its shape; any other gradient of a wrong
+/// shape throws GraphError in backward. Usage: return record("mul", x * y, {{a, rule_of_a}, {b,
+/// rule_of_b}});
 template <std::size_t N>
 TensorRef record(const char* op, Array out, Input (&&inputs)[N], Fills fills = Fills::no) {
   return record(op, std::move(out), std::span<Input>(inputs, N), fills);

@@ -11,6 +11,17 @@ Tensor result(const char* op, Array out, const Tensor& a, const Tensor& b = Tens
   return record(op, std::move(out), {{a, {}}, {b, {}}});
 }
 
+// |x - y|: of integers without rounding them first, as 2^53 + 1 is no double.
+template <class T>
+double distance(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto a = static_cast<std::uint64_t>(x), b = static_cast<std::uint64_t>(y);
+    return static_cast<double>(x > y ? a - b : b - a);
+  } else {
+    return std::abs(static_cast<double>(x) - static_cast<double>(y));
+  }
+}
+
 }  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) {
@@ -63,8 +74,8 @@ Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
   const auto close = [=](auto x, auto y) {
     if (x == y) return true;  // equal infinities too
-    const auto u = static_cast<double>(x), v = static_cast<double>(y);
-    return std::abs(u - v) <= atol + rtol * std::abs(v) && std::isfinite(v);
+    const auto v = static_cast<double>(y);
+    return distance(x, y) <= atol + rtol * std::abs(v) && std::isfinite(v);
   };
   const Array same = compare(a.data(), b.data(), "allclose", close);
   for (const bool s : same.read<bool>()) {

@@ -2,8 +2,10 @@
 #include <cmath>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/array/lanes.h"
 #include "autograd/array/parallel.h"
 #include "autograd/array/reduce.h"
+#include "autograd/array/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {
@@ -42,9 +44,15 @@ Index check_targets(const Tensor& logits, const Tensor& target, Index ignore_ind
 
 template <class T>
 double log_sum_exp(const T* x, Index n) {
-  const T top = *std::max_element(x, x + n);
+  constexpr Index kChunk = 256;
+  const T top = max_of(x, n);
   double total = 0;
-  for (Index j = 0; j < n; ++j) total += static_cast<double>(std::exp(x[j] - top));
+  for (Index begin = 0; begin < n; begin += kChunk) {
+    const Index count = std::min(kChunk, n - begin);
+    T e[kChunk];
+    for (Index j = 0; j < count; ++j) e[j] = vector_math::exp(x[begin + j] - top);
+    total += sum_of(count, [&e](Index j) { return e[j]; });
+  }
   return static_cast<double>(top) + std::log(total);
 }
 
@@ -86,7 +94,7 @@ Array gradient(const Array& x, const Array& target, Index ignored, Rows rows, co
           continue;
         }
         for (Index j = 0; j < rows.width; ++j) {
-          to[j] = weight[r] * std::exp(T(static_cast<double>(row[j]) - sums[i]));
+          to[j] = weight[r] * vector_math::exp(T(static_cast<double>(row[j]) - sums[i]));
         }
         to[labels[i]] -= weight[r];
       }

@@ -4,7 +4,9 @@
 namespace autograd {
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  return record("expand", expand(x.data(), shape), {{x, [](const Array& g) { return g; }}});
+  const Shape from = x.shape();
+  return record("expand", expand(x.data(), shape),
+                {{x, [from](const Array& g) { return sum_to(g, from); }}});
 }
 
 }  // namespace autograd

@@ -1,62 +1,68 @@
-#include <cmath>
 #include <numbers>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/array/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {
 
 // Hendrycks and Gimpel, "Gaussian error linear units" (2016): x Phi(x), and the approximation of
-// Phi by 0.5 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+// Phi by 0.5 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). The slope costs little more than the
+// value, so forward computes both.
 namespace {
 
-constexpr double kSqrtHalf = std::numbers::sqrt2 / 2;
-constexpr double kSqrtTwoOverPi = kSqrtHalf * 2 * std::numbers::inv_sqrtpi;
-constexpr double kCubic = 0.044715;
+template <class T>
+struct Point {
+  T value, slope;
+};
 
 template <class T>
-T normal_cdf(T x) {
-  return T(0.5) * std::erfc(-x * T(kSqrtHalf));
+Point<T> by_erf(T x) {
+  const vector_math::Normal<T> normal = vector_math::normal(x);
+  return {x * normal.cdf, normal.cdf + x * normal.density};
 }
 
 template <class T>
-T erf_slope(T x) {
-  const T density = T(kSqrtHalf * std::numbers::inv_sqrtpi) * std::exp(T(-0.5) * x * x);
-  return normal_cdf(x) + x * density;
-}
-
-template <class T>
-T inner_tanh(T x) {
-  return std::tanh(T(kSqrtTwoOverPi) * (x + T(kCubic) * x * x * x));
-}
-
-template <class T>
-T tanh_slope(T x) {
-  const T t = inner_tanh(x), flat = T(1) - t * t;
+Point<T> by_tanh(T x) {
+  constexpr double kSqrtTwoOverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  constexpr double kCubic = 0.044715;
+  const T t = vector_math::tanh(T(kSqrtTwoOverPi) * (x + T(kCubic) * x * x * x));
+  const T flat = T(1) - t * t;
   const T bend = flat == T(0) ? T(0)  // x * x may be infinite here
                               : flat * T(kSqrtTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
-  return T(0.5) * (T(1) + t) + T(0.5) * x * bend;
+  return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * bend};
+}
+
+/// The values of f, and into `slopes` its derivatives.
+template <class T, class F>
+Array curve(const Array& a, Array& slopes, F f) {
+  const T* x = a.read<T>().data();
+  return Array::build<T>(a.shape(), [&](std::span<T> y) {
+    slopes = Array::build<T>(a.shape(), [&](std::span<T> slope) {
+      parallel_for(a.numel(), kGrain, [&](Index begin, Index end) {
+        T *value = y.data(), *derivative = slope.data();
+        for (Index i = begin; i < end; ++i) {
+          const Point<T> p = f(x[i]);
+          value[i] = p.value;
+          derivative[i] = p.slope;
+        }
+      });
+    });
+  });
 }
 
 }  // namespace
 
 Tensor gelu(const Tensor& x, Gelu form) {
+  const char* op = form == Gelu::erf ? "gelu_erf" : "gelu_tanh";
   const Array d = x.data();
-  if (form == Gelu::erf) {
-    return record("gelu_erf", map(d, "gelu_erf", [](auto v) { return v * normal_cdf(v); }),
-                  {{x, [d](const Array& g) {
-                      return g * map(d, "gelu_erf", [](auto v) { return erf_slope(v); });
-                    }}});
-  }
-  return record("gelu_tanh",
-                map(d, "gelu_tanh",
-                    [](auto v) {
-                      using T = decltype(v);
-                      return T(0.5) * v * (T(1) + inner_tanh(v));
-                    }),
-                {{x, [d](const Array& g) {
-                    return g * map(d, "gelu_tanh", [](auto v) { return tanh_slope(v); });
-                  }}});
+  Array slopes;
+  Array y = dispatch_float(d.dtype(), op, [&](auto tag) {
+    using T = decltype(tag);
+    return form == Gelu::erf ? curve<T>(d, slopes, [](T v) { return by_erf(v); })
+                             : curve<T>(d, slopes, [](T v) { return by_tanh(v); });
+  });
+  return record(op, std::move(y), {{x, [slopes](const Array& g) { return g * slopes; }}});
 }
 
 }  // namespace autograd

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autograd/array/lanes.h"
 #include "autograd/array/parallel.h"
 #include "autograd/array/reduce.h"
 #include "autograd/ops.h"
@@ -16,19 +17,6 @@ struct Rows {
   Index count, width;
   Index grain() const { return std::max<Index>(1, kGrain / width); }
 };
-
-/// The sum over j in [0, n) of term(j), in lanes that the compiler can run side by side.
-template <class F>
-double sum_of(Index n, F term) {
-  constexpr Index kLanes = 8;
-  double lane[kLanes] = {};
-  Index j = 0;
-  for (; j + kLanes <= n; j += kLanes) {
-    for (Index i = 0; i < kLanes; ++i) lane[i] += term(j + i);
-  }
-  for (Index i = 0; j < n; ++j, ++i) lane[i] += term(j);
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
 
 void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   if (x.rank() < 1 || x.size(-1) < 1) {

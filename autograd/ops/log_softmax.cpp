@@ -1,7 +1,6 @@
-#include <cmath>
-
 #include "autograd/array/elementwise.h"
 #include "autograd/array/softmax.h"
+#include "autograd/array/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {
@@ -10,8 +9,9 @@ Tensor log_softmax(const Tensor& x, int dim) {
   if (x.rank() == 0) return log_softmax(x.reshape({1}), dim).reshape(Shape{});
   const Array y = log_softmax(x.data(), x.shape().axis(dim, "log_softmax"));
   return record("log_softmax", y, {{x, [y, dim](const Array& g) {  // g - softmax(x) sum(g)
-                                      const Array p =
-                                          map(y, "log_softmax", [](auto v) { return std::exp(v); });
+                                      const Array p = map(y, "log_softmax", [](auto v) {
+                                        return vector_math::exp(v);
+                                      });
                                       return g - p * sum(g, dim, KeepDim::yes);
                                     }}});
 }

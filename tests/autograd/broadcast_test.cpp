@@ -158,6 +158,31 @@ TEST(Broadcast, SizeOneInTheMiddleOrAtTheEnd) {
   expect_all(row.grad(), {1, 4}, 4 * -0.25);
 }
 
+/// The shapes of these fit a broadcast, but they are none: a rule that returns the gradient of the
+/// output is wrong and must not be summed into shape.
+TEST(Broadcast, IsNotSeenInOpsThatOnlyLookLikeIt) {
+  const Tensor row = filled({1, 3}, 2);
+  const Rule wrong = [](const Array& g) { return g; };
+  const Array joined = concat({row, row}, 0).data();
+  for (const Tensor& y : {Tensor(record("join", joined, {{row, wrong}, {row, wrong}})),
+                          Tensor(record("unsqueeze", row.unsqueeze(0).data(), {{row, wrong}})),
+                          Tensor(record_joint("join", joined, {row, row},
+                                              [](const Array&g, const std::vector<bool>&) {
+                                                return std::vector<Array>{g, g};
+                                              }))}) {
+    EXPECT_THAT(test::message_of<GraphError>([&] { y.sum().backward(); }),
+                AllOf(HasSubstr(y.op()), HasSubstr(y.shape().str()), HasSubstr("(1, 3)")));
+  }
+}
+
+TEST(Broadcast, OfAMaskCounts) {
+  const Tensor a = filled({3}, 2), b = filled({}, 1);
+  const Tensor mask = tensor({1, 0, 1, 1, 1, 0}, {2, 3}, DType::b8);
+  where(mask, a, b).sum().backward();
+  expect_near(a.grad(), {2, 1, 1}, {3}, "gradient");
+  expect_all(b.grad(), {}, 2);
+}
+
 TEST(Broadcast, RefusesSizesThatDoNotFit) {
   for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{
            {{2, 3}, {4, 3}}, {{2, 3}, {2}}, {{0}, {2}}, {{2, 1, 3}, {3, 2, 2}}}) {

@@ -252,6 +252,21 @@ TEST(Gradcheck, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(report.message, HasSubstr("1 of 12 numbers wrong"));
 }
 
+/// 1e-9 beside 0 is no error of 100 %: atol forgives it. Beside 1 or more it counts in full.
+TEST(Gradcheck, ARelativeErrorOfNearlyNothingIsSmall) {
+  const auto flat = [](const Inputs& in) { return in[0] * 0.0; };
+  const auto off = [](const Inputs&, const Tensor& g) {
+    return Inputs{test::f64({1e-9}) + g * 0.0};
+  };
+  const GradcheckReport report = gradcheck(flat, {leaf({1})}, off, {.allow_vacuous = true});
+  EXPECT_TRUE(report.ok) << report.message;
+  EXPECT_NEAR(report.worst.rel_error, 1e-7, 1e-15) << "1e-9 / (atol / rtol)";
+  EXPECT_NEAR(report.worst.excess, 0.1, 1e-9);
+  const GradcheckReport exact =
+      gradcheck(flat, {leaf({1})}, off, {.rtol = 0, .atol = 1e-8, .allow_vacuous = true});
+  EXPECT_EQ(exact.worst.rel_error, 1) << "no floor without rtol";
+}
+
 TEST(Gradcheck, CountsTheClaims) {
   const auto none = [](const Inputs&, const Tensor&) { return Inputs{}; };
   EXPECT_THAT(gradcheck(of_first(exp), {leaf({1})}, none).message,

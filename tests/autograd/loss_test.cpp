@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "autograd/gradcheck.h"
+#include "autograd/array/elementwise.h"
 #include "autograd/ops.h"
-#include "support/tensors.h"
+#include "tests/support/tensors.h"
 
 namespace autograd {
 namespace {

@@ -192,6 +192,22 @@ TEST(Division, ByANumberIsExact) {
   EXPECT_EQ((1.0 - x).item(), -1);
 }
 
+TEST(Compare, KeepsIntegersApartThatAreOneDouble) {
+  constexpr std::int64_t kBig = std::int64_t{1} << 53,
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  const auto integers = [](std::vector<std::int64_t> values) {
+    return from_values<std::int64_t>(values, {static_cast<Index>(values.size())});
+  };
+  const Tensor a = integers({kBig + 1, kMost}), b = integers({kBig, kMost - 1});
+  EXPECT_TRUE(near(eq(a, b), f64({0, 0}), 0));
+  EXPECT_TRUE(near(gt(a, b), f64({1, 1}), 0));
+  EXPECT_FALSE(allclose(a, b, 0, 0.5));
+  EXPECT_TRUE(allclose(a, b, 0, 1));
+  EXPECT_TRUE(allclose(a, a, 0, 0));
+  EXPECT_FALSE(allclose(integers({kMost}), integers({-kMost - 1}), 1, 1)) << "2^64 - 1 apart";
+  EXPECT_NE(to_string(a).find("9007199254740993"), std::string::npos) << to_string(a);
+}
+
 TEST(Layout, WorksOnIndicesAndMasks) {
   const Tensor i = arange(6).reshape({2, -1});
   EXPECT_EQ(i.shape(), Shape({2, 3}));
@@ -201,6 +217,9 @@ TEST(Layout, WorksOnIndicesAndMasks) {
   EXPECT_TRUE(near(logical_not(eq(arange(2), arange(2))), f64({0, 0}), 0));
   EXPECT_THROW((void)i.reshape({4, -1}), ShapeError);
   EXPECT_THROW((void)i.reshape({-1, -1}), ShapeError);
+  EXPECT_EQ(reshape(i, {-1, 2}).shape(), (Shape{3, 2}));
+  EXPECT_EQ(reshape(i, {1, 6}).shape(), (Shape{1, 6}));
+  EXPECT_THROW((void)reshape(i, {-1, 4}), ShapeError);
   EXPECT_THROW((void)i.squeeze(0), ShapeError);
   EXPECT_EQ(i.unsqueeze(-1).shape(), Shape({2, 3, 1}));
   EXPECT_EQ(zeros({0, 4}).reshape({2, 0}).numel(), 0);

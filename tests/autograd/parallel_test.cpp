@@ -1,11 +1,17 @@
 #include "autograd/array/parallel.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
+#include "autograd/array/matmul.h"
 #include "tests/support/tensors.h"
 
 namespace {
@@ -60,6 +66,52 @@ TEST(ParallelFor, RunsNestedCallsSerially) {
     tasks += !entry.path().empty();
   }
   EXPECT_LE(tasks, 8 + 2) << "nested regions must not square the threads";
+}
+
+/// How many threads share the pieces of a loop when asked for two: one without OpenMP.
+std::size_t threads_of_two() {
+  const Threads threads(2);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  parallel_for(64, 1, [&](Index, Index) {
+    const std::lock_guard lock(mutex);
+    seen.insert(std::this_thread::get_id());
+    std::this_thread::yield();
+  });
+  return seen.size();
+}
+
+/// Processes that wanted a processor, on average over the last minute; 0 where nothing says so.
+double load() {
+  double processes = 0;
+  std::ifstream("/proc/loadavg") >> processes;
+  return processes;
+}
+
+TEST(ParallelFor, TwoThreadsMultiplyFasterThanOne) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "not an optimised build";
+#endif
+  const unsigned processors = std::thread::hardware_concurrency();
+  if (processors < 2) GTEST_SKIP() << "one processor";
+  if (threads_of_two() < 2) GTEST_SKIP() << "built without OpenMP";
+  const Array a = normal({1024, 768}, 0, 1, DType::f32, {1, 1});
+  const Array b = normal({768, 2304}, 0, 1, DType::f32, {1, 2});
+  double best[] = {HUGE_VAL, HUGE_VAL};  // seconds on one thread and on two
+  constexpr double kGain = 1.15;
+  for (int repeat = 0; repeat < 20 && !(repeat >= 3 && best[0] > kGain * best[1]); ++repeat) {
+    for (const int n : {1, 2}) {
+      const Threads threads(n);
+      const auto start = std::chrono::steady_clock::now();
+      ASSERT_EQ(matmul(a, b).numel(), 1024 * 2304);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      best[n - 1] = std::min(best[n - 1], took.count());
+    }
+  }
+  const double ratio = best[0] / best[1];
+  if (ratio <= kGain && load() > 0.8 * processors)
+    GTEST_SKIP() << fmt::format("a load of {} on {} processors", load(), processors);
+  EXPECT_GT(ratio, kGain) << best[0] << " s on one thread, " << best[1] << " s on two";
 }
 
 TEST(ParallelFor, RefusesZeroThreads) { EXPECT_THROW(set_num_threads(0), ValueError); }

@@ -84,6 +84,28 @@ TEST(VectorMath, TanhIsWithinTwoUlps) {
   EXPECT_TRUE(std::isnan(tanh(std::numeric_limits<float>::quiet_NaN())));
 }
 
+TEST(VectorMath, LogIsNearTheLibrary) {
+  const auto f = [](double x) { return log(x); };
+  const auto log_l = [](long double x) { return std::log(x); };
+  EXPECT_LE(worst(0.4, 2.5, f, log_l), 2.0);
+  EXPECT_LE(worst(1.0 - 1e-9, 1.0, f, log_l), 2.0);
+  EXPECT_LE(worst(1e-300, 1e300, f, log_l), 2.0);
+  EXPECT_LE(worst(0x1p-53, 1e-10, f, log_l), 2.0);
+  EXPECT_EQ(log(1.0), 0.0);
+}
+
+TEST(VectorMath, SineAndCosineOfATurn) {
+  for (int i = 0; i < 100'000; ++i) {
+    const double u = i / 100'000.0;
+    const long double angle = 2 * std::numbers::pi_v<long double> * static_cast<long double>(u);
+    const SinCos got = sincos_of_turn(u);
+    ASSERT_NEAR(got.sin, static_cast<double>(std::sin(angle)), 0x1p-52) << u;
+    ASSERT_NEAR(got.cos, static_cast<double>(std::cos(angle)), 0x1p-52) << u;
+  }
+  EXPECT_EQ(sincos_of_turn(0.25).sin, 1.0);
+  EXPECT_EQ(sincos_of_turn(0.5).cos, -1.0);
+}
+
 TEST(VectorMath, TheNormalDistributionHoldsIntoItsTail) {
   const auto cdf = [](float x) { return normal(x).cdf; };
   EXPECT_LE(worst(-13.0F, 6.0F, cdf, cdf_l), 8.0);

@@ -22,29 +22,41 @@ Tensor square(const Tensor& x) {
 
 namespace {
 
-class Residual : public nn::Module {
+/// down(silu(gate(x)) * up(x)): (..., width) -> (..., width), with `hidden` channels between.
+class SwiGlu : public nn::Module {
  public:
-  Residual(nn::Index width, const nn::LinearOptions& options)
-      : Module("Residual"), proj_(register_module<nn::Linear>("proj", width, width, options)) {}
+  SwiGlu(nn::Index width, nn::Index hidden, const nn::LinearOptions& options = {})
+      : Module("SwiGlu"),
+        gate_(register_module<nn::Linear>("gate", width, hidden, options)),
+        up_(register_module<nn::Linear>("up", width, hidden, options)),
+        down_(register_module<nn::Linear>("down", hidden, width, options)) {}
 
  private:
-  Tensor forward(const Tensor& x) override { return x + tanh(proj_(x)); }  // (..., width)
+  Tensor forward(const Tensor& x) override {
+    const Tensor g = gate_(x);  // (..., hidden)
+    return down_(g * sigmoid(g) * up_(x));
+  }
 
-  nn::Linear& proj_;
+  nn::Linear& gate_;
+  nn::Linear& up_;
+  nn::Linear& down_;
 };
 
-TEST(Readme, OpAndLayerPassGradcheck) {
-  Tensor x = autograd::randn({3, 4}, autograd::DType::f64).requires_grad_();
+TEST(Readme, OpPassesGradcheck) {
+  const Tensor x = autograd::randn({3, 4}, autograd::DType::f64).requires_grad_();
   const auto op = [](const std::vector<Tensor>& in) { return square(in[0]); };
   const autograd::GradcheckReport of_op = autograd::gradcheck(op, {x});
   EXPECT_TRUE(of_op.ok) << of_op.message;
+}
 
-  Residual layer(4, {.dtype = autograd::DType::f64});
+TEST(Readme, LayerPassesGradcheck) {
+  SwiGlu layer(4, 6, {.dtype = autograd::DType::f64});
   std::vector<Tensor> inputs = layer.parameters();
-  inputs.insert(inputs.begin(), x);
-  const auto whole = [&](const std::vector<Tensor>& in) { return layer(in[0]); };
-  const autograd::GradcheckReport of_layer = autograd::gradcheck(whole, inputs);
-  EXPECT_TRUE(of_layer.ok) << of_layer.message;
+  inputs.push_back(autograd::randn({2, 3, 4}, autograd::DType::f64).requires_grad_());
+  const auto report = autograd::gradcheck(
+      [&](const std::vector<Tensor>& in) { return layer(in.back()); }, inputs);
+  EXPECT_TRUE(report.ok) << report.message;
+  EXPECT_EQ(layer.parameter_count(), 3 * 4 * 6 + 6 + 6 + 4);
 }
 
 }  // namespace

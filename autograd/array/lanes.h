@@ -1,0 +1,40 @@
+#pragma once
+
+#include "autograd/array/shape.h"
+
+// Reductions over a row in several lanes, which the compiler runs side by side; in one fixed order.
+
+namespace autograd {
+
+/// The sum over j in [0, n) of term(j), in double.
+template <class F>
+double sum_of(Index n, F term) {
+  constexpr Index kLanes = 8;
+  double lane[kLanes] = {};
+  Index j = 0;
+  for (; j + kLanes <= n; j += kLanes) {
+    for (Index i = 0; i < kLanes; ++i) lane[i] += static_cast<double>(term(j + i));
+  }
+  for (Index i = 0; j < n; ++j, ++i) lane[i] += static_cast<double>(term(j));
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+/// The largest of x[0] to x[n - 1], n at least 1; where one of them is NaN, it or any other.
+template <class T>
+T max_of(const T* x, Index n) {
+  constexpr Index kLanes = 16;
+  T top = x[0];
+  Index j = 0;
+  if (n >= kLanes) {
+    T lane[kLanes];
+    for (Index i = 0; i < kLanes; ++i) lane[i] = x[i];
+    for (j = kLanes; j + kLanes <= n; j += kLanes) {
+      for (Index i = 0; i < kLanes; ++i) lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
+    }
+    for (const T v : lane) top = v > top ? v : top;
+  }
+  for (; j < n; ++j) top = x[j] > top ? x[j] : top;
+  return top;
+}
+
+}  // namespace autograd

@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "autograd/array/gemm.h"
+#include "autograd/array/lanes.h"
+#include "autograd/array/parallel.h"
+#include "autograd/array/vector_math.h"
+#include "autograd/ops.h"
+
+namespace autograd {
+
+// Dao, Fu, Ermon, Rudra and Re, "FlashAttention" (2022): the scores of a tile of queries against a
+// tile of keys live in a buffer; a running maximum and sum make the softmax of the whole row from
+// those of its tiles. Backward computes the scores again, from the log of each row's sum.
+namespace {
+
+constexpr Index kQueries = 64, kKeys = 128;  // of a tile: 32 KiB of scores in f32
+
+/// The qkv projection, (B, T, 3 C) with heads side by side in each of q, k, v.
+struct Layout {
+  Index B, T, C, H, D;
+  Index width() const { return 3 * C; }
+  Index heads() const { return B * H; }
+  Index at(Index head, Index part) const {  // part 0, 1, 2: first element of q, k, v of a head
+    return head / H * T * width() + part * C + head % H * D;
+  }
+  Index out_at(Index head) const { return head / H * T * C + head % H * D; }
+};
+
+struct Settings {
+  double scale;
+  Causal causal;
+  double p;       // of dropout
+  RandomKey key;  // of its mask, which is that of dropout() on (B, H, T, T)
+};
+
+/// Where a tile of scores lies in the (T, T) matrix of its head.
+struct Tile {
+  Index row, rows, column, columns;
+};
+
+template <class T>
+class Head {
+ public:
+  Head(const Layout& layout, const Settings& settings, const T* qkv, Index head)
+      : l_(layout), s_(settings), qkv_(qkv), head_(head), scores_(kQueries * kKeys) {}
+
+  Matrix<T> part(Index which, Index row, Trans trans = Trans::no) const {
+    return {qkv_ + l_.at(head_, which) + row * l_.width(), l_.width(), trans};
+  }
+  T* scores() { return scores_.data(); }
+
+  /// Columns that queries up to row `last` look at.
+  Index seen(Index last) const { return s_.causal == Causal::yes ? last + 1 : l_.T; }
+
+  /// scale q k^T of a tile; -inf where a query may not look.
+  void compute_scores(const Tile& t) {
+    gemm<T>(t.rows, t.columns, l_.D, part(0, t.row), part(1, t.column, Trans::yes), T(0), scores(),
+            kKeys);
+    const T a = static_cast<T>(s_.scale);
+    for (Index i = 0; i < t.rows; ++i) {
+      T* row = scores() + i * kKeys;
+      for (Index j = 0; j < t.columns; ++j) row[j] *= a;
+      if (s_.causal == Causal::no) continue;
+      for (Index j = std::max<Index>(0, t.row + i + 1 - t.column); j < t.columns; ++j) {
+        row[j] = -std::numeric_limits<T>::infinity();
+      }
+    }
+  }
+
+  /// Multiplies a tile by what dropout does to it.
+  void drop(const Tile& t, T* values) const {
+    if (s_.p == 0) return;
+    bool keep[kKeys];
+    const T factor = s_.p < 1 ? T(1) / static_cast<T>(1 - s_.p) : T(0);
+    for (Index i = 0; i < t.rows; ++i) {
+      keep_mask(keep, (head_ * l_.T + t.row + i) * l_.T + t.column, t.columns, s_.p, s_.key);
+      for (Index j = 0; j < t.columns; ++j) {
+        T& v = values[i * kKeys + j];
+        v = keep[j] ? v * factor : T(0);
+      }
+    }
+  }
+
+ protected:
+  const Layout& l_;
+  const Settings& s_;
+  const T* qkv_;
+  Index head_;
+  std::vector<T> scores_;
+};
+
+template <class T>
+class ForwardHead : Head<T> {
+ public:
+  ForwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
+      : Head<T>(layout, settings, qkv, head) {}
+
+  /// Output (rows, D) and log of the sum of exp(score) of queries [row, row + rows).
+  void run(Index row, Index rows, T* out, T* log_sum) {
+    const Index D = l_.D, columns = this->seen(row + rows - 1);
+    for (Index column = 0; column < columns; column += kKeys) {
+      const Tile tile{row, rows, column, std::min(kKeys, columns - column)};
+      this->compute_scores(tile);
+      for (Index i = 0; i < rows; ++i) {
+        const T rescale = absorb(tile, i, column == 0);
+        if (column == 0) continue;
+        for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= rescale;
+      }
+      this->drop(tile, this->scores());
+      gemm<T>(rows, D, tile.columns, {this->scores(), kKeys}, this->part(2, column),
+              column == 0 ? T(0) : T(1), out, l_.C);
+    }
+    for (Index i = 0; i < rows; ++i) {
+      const T share = T(1) / sum_[i];
+      for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= share;
+      log_sum[i] = top_[i] + std::log(sum_[i]);
+    }
+  }
+
+ private:
+  using Head<T>::l_;
+
+  /// Scores of row i become exp(score - maximum so far); what the sums so far shrink by.
+  T absorb(const Tile& t, Index i, bool first) {
+    T* row = this->scores() + i * kKeys;
+    T top = max_of(row, t.columns);
+    if (!first && !(top > top_[i])) top = top_[i];
+    for (Index j = 0; j < t.columns; ++j) row[j] = vector_math::exp(row[j] - top);
+    const T rescale = first ? T(0) : vector_math::exp(top_[i] - top);
+    const T sum = static_cast<T>(sum_of(t.columns, [row](Index j) { return row[j]; }));
+    sum_[i] = (first ? T(0) : sum_[i] * rescale) + sum;
+    top_[i] = top;
+    return rescale;
+  }
+
+  T top_[kQueries], sum_[kQueries];
+};
+
+template <class T>
+class BackwardHead : Head<T> {
+ public:
+  struct Given {
+    const T *out, *log_sum, *grad;  // of the whole layer
+  };
+
+  BackwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
+      : Head<T>(layout, settings, qkv, head), grads_(kQueries * kKeys) {}
+
+  /// The gradients of this head's q, k and v, into its part of a (B, T, 3 C) array.
+  void run(const Given& given, T* into) {
+    for (Index part = 0; part < 3; ++part) {
+      for (Index t = 0; t < l_.T; ++t) std::fill_n(to(into, part, t), l_.D, T(0));
+    }
+    for (Index row = 0; row < l_.T; row += kQueries) {
+      const Index rows = std::min(kQueries, l_.T - row), columns = this->seen(row + rows - 1);
+      for (Index column = 0; column < columns; column += kKeys) {
+        add_tile({row, rows, column, std::min(kKeys, columns - column)}, given, into);
+      }
+    }
+  }
+
+ private:
+  using Head<T>::l_;
+  using Head<T>::s_;
+
+  T* to(T* into, Index part, Index row) const {
+    return into + l_.at(this->head_, part) + row * l_.width();
+  }
+
+  void add_tile(const Tile& t, const Given& given, T* into) {
+    const Index D = l_.D, at = l_.out_at(this->head_) + t.row * l_.C;
+    const Matrix<T> grad{given.grad + at, l_.C};
+    T* weights = this->scores();
+    this->compute_scores(t);
+    const T* log_sum = given.log_sum + this->head_ * l_.T + t.row;
+    for (Index i = 0; i < t.rows; ++i) {
+      for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
+        weights[j] = vector_math::exp(weights[j] - log_sum[i]);
+      }
+    }
+    const T* dropped = weights;
+    if (s_.p > 0) {
+      dropped_.assign(this->scores_.begin(), this->scores_.end());
+      this->drop(t, dropped_.data());
+      dropped = dropped_.data();
+    }
+    const Index width = l_.width();
+    gemm<T>(t.columns, D, t.rows, {dropped, kKeys, Trans::yes}, grad, T(1), to(into, 2, t.column),
+            width);
+    gemm<T>(t.rows, t.columns, D, grad, this->part(2, t.column, Trans::yes), T(0), grads_.data(),
+            kKeys);
+    this->drop(t, grads_.data());
+    through_softmax(t, given.out + at, given.grad + at);
+    gemm<T>(t.rows, D, t.columns, {grads_.data(), kKeys}, this->part(1, t.column), T(1),
+            to(into, 0, t.row), width);
+    gemm<T>(t.columns, D, t.rows, {grads_.data(), kKeys, Trans::yes}, this->part(0, t.row), T(1),
+            to(into, 1, t.column), width);
+  }
+
+  /// grads_ becomes scale * weights * (grads_ - out . grad), the gradient of q k^T.
+  void through_softmax(const Tile& t, const T* out, const T* grad) {
+    const T a = static_cast<T>(s_.scale);
+    for (Index i = 0; i < t.rows; ++i) {
+      const T *y = out + i * l_.C, *g = grad + i * l_.C;
+      const T dot = static_cast<T>(sum_of(l_.D, [y, g](Index d) { return y[d] * g[d]; }));
+      for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
+        grads_[static_cast<std::size_t>(j)] =
+            a * this->scores()[j] * (grads_[static_cast<std::size_t>(j)] - dot);
+      }
+    }
+  }
+
+  std::vector<T> grads_, dropped_;
+};
+
+Layout layout_of(const Tensor& qkv, Index n_head) {
+  const auto [B, T, width] = qkv.dims<3>("fused_attention: qkv is (B, T, 3 C)");
+  if (n_head < 1 || width % 3 != 0 || width / 3 % n_head != 0 || width == 0) {
+    fail<ShapeError>(
+        "fused_attention: expected qkv (B, T, 3 C) and heads that divide C, got {} and {}",
+        qkv.shape().str(), n_head);
+  }
+  return {B, T, width / 3, n_head, width / 3 / n_head};
+}
+
+template <class T>
+Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& log_sums) {
+  const T* from = qkv.read<T>().data();
+  return Array::build<T>(Shape{l.B, l.T, l.C}, [&](std::span<T> out) {
+    log_sums = Array::build<T>(Shape{l.heads(), l.T}, [&](std::span<T> sums) {
+      const Index tiles = (l.T + kQueries - 1) / kQueries;
+      parallel_for(l.heads() * tiles, 1, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+          const Index head = i / tiles, row = i % tiles * kQueries;
+          ForwardHead<T>(l, s, from, head)
+              .run(row, std::min(kQueries, l.T - row), out.data() + l.out_at(head) + row * l.C,
+                   sums.data() + head * l.T + row);
+        }
+      });
+    });
+  });
+}
+
+template <class T>
+Array backward(const Array& qkv, const Layout& l, const Settings& s, const Array& out,
+               const Array& log_sums, const Array& g) {
+  const T* from = qkv.read<T>().data();
+  const typename BackwardHead<T>::Given given{out.read<T>().data(), log_sums.read<T>().data(),
+                                              g.read<T>().data()};
+  return Array::build<T>(qkv.shape(), [&](std::span<T> into) {
+    parallel_for(l.heads(), 1, [&](Index begin, Index end) {
+      for (Index head = begin; head < end; ++head) {
+        BackwardHead<T>(l, s, from, head).run(given, into.data());
+      }
+    });
+  });
+}
+
+}  // namespace
+
+Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options) {
+  const Layout l = layout_of(qkv, options.n_head);
+  Settings s{options.scale, options.causal, options.dropout, {}};
+  if (!(s.p >= 0 && s.p <= 1)) {
+    fail<ValueError>("fused_attention: expected dropout in [0, 1], got {}", s.p);
+  }
+  if (s.p > 0) s.key = (options.generator ? *options.generator : default_generator()).next();
+  const Array x = qkv.data();
+  Array log_sums;
+  const Array y = dispatch_float(x.dtype(), "fused_attention", [&](auto tag) {
+    return forward<decltype(tag)>(x, l, s, log_sums);
+  });
+  return record("fused_attention", y,
+                {{qkv, [x, l, s, y, log_sums](const Array& g) {
+                    return dispatch_float(g.dtype(), "fused_attention", [&](auto tag) {
+                      return backward<decltype(tag)>(x, l, s, y, log_sums, g);
+                    });
+                  }}});
+}
+
+}  // namespace autograd

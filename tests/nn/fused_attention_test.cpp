@@ -1,0 +1,117 @@
+#include <cmath>
+#include <limits>
+
+#include "check.h"
+#include "nn/attention.h"
+
+// The fused op against attention() as it is written, step by step.
+
+namespace nn {
+namespace {
+
+using autograd::fused_attention;
+using autograd::FusedAttentionOptions;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// The same from separate heads.
+Tensor composed(const Tensor& qkv, const FusedAttentionOptions& options) {
+  const Index B = qkv.size(0), T = qkv.size(1), C = qkv.size(2) / 3;
+  const Index H = options.n_head, D = C / H;
+  auto [q, k, v] = autograd::split<3>(qkv, C, -1);
+  q = q.reshape({B, T, H, D}).transpose(1, 2);
+  k = k.reshape({B, T, H, D}).transpose(1, 2);
+  v = v.reshape({B, T, H, D}).transpose(1, 2);
+  const Tensor scores = matmul(q, k.transpose(-2, -1)) * options.scale;
+  const Tensor past = le(autograd::arange(T), autograd::arange(T).reshape({T, 1}));
+  Tensor weights =
+      options.causal == Causal::yes ? masked_softmax(scores, past, -1) : softmax(scores, -1);
+  if (options.dropout > 0) weights = dropout(weights, options.dropout, *options.generator);
+  return matmul(weights, v).transpose(1, 2).reshape({B, T, C});
+}
+
+struct Case {
+  Index B, T, H, D;
+  Causal causal;
+  double dropout;
+};
+
+void expect_agreement(const Case& c, DType dtype, double tolerance) {
+  Generator draws(static_cast<std::uint64_t>(c.T));
+  const Index C = c.H * c.D;
+  const Tensor qkv = autograd::randn({c.B, c.T, 3 * C}, dtype, draws).requires_grad_();
+  const Tensor seed = autograd::randn({c.B, c.T, C}, dtype, draws);
+  Generator one(5), other(5);
+  FusedAttentionOptions options{
+      .n_head = c.H, .scale = 0.7, .causal = c.causal, .dropout = c.dropout, .generator = &one};
+  const Tensor y = fused_attention(qkv, options);
+  options.generator = &other;
+  const Tensor want = composed(qkv, options);
+  EXPECT_TRUE(is_close(y, want, tolerance)) << c.T;
+  EXPECT_TRUE(is_close(grad(y, {qkv}, seed)[0], grad(want, {qkv}, seed)[0], tolerance)) << c.T;
+  EXPECT_EQ(one.state(), other.state());
+}
+
+TEST(FusedAttention, AgreesWithTheComposedPath) {
+  for (const Causal causal : {Causal::no, Causal::yes}) {
+    for (const double p : {0.0, 0.4}) {
+      // Within a tile, at its edges (64 queries, 128 keys), and over several.
+      for (const Index T : {1, 2, 7, 63, 64, 65, 127, 128, 129, 193, 300}) {
+        expect_agreement({2, T, 3, 5, causal, p}, DType::f64, 1e-12);
+        expect_agreement({1, T, 2, 8, causal, p}, DType::f32, 2e-5);
+      }
+    }
+  }
+}
+
+TEST(FusedAttention, DropsEverythingAtOne) {
+  const Tensor qkv = autograd::randn({1, 5, 12}).requires_grad_();
+  const Tensor y = fused_attention(qkv, {.n_head = 2, .dropout = 1.0});
+  EXPECT_TRUE(same_bits(y, autograd::zeros({1, 5, 4})));
+  EXPECT_TRUE(same_bits(grad(y, {qkv}, autograd::ones({1, 5, 4}))[0], autograd::zeros({1, 5, 12})));
+}
+
+TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {
+  Tensor qkv = autograd::randn({1, 4, 6}) * 1e4;
+  EXPECT_TRUE(allclose(fused_attention(qkv, {}), composed(qkv, {})));
+  qkv.write<float>([](auto x) { x[0] = std::numeric_limits<float>::quiet_NaN(); });  // of query 0
+  const Tensor y = fused_attention(qkv, {});
+  EXPECT_TRUE(std::isnan(y.at({0, 0, 0})));
+  EXPECT_FALSE(std::isnan(y.at({0, 1, 0})));
+}
+
+TEST(FusedAttention, TakesNoSequencesAndNoTokens) {
+  EXPECT_EQ(fused_attention(autograd::zeros({0, 4, 6}), {}).shape(), (Shape{0, 4, 2}));
+  EXPECT_EQ(fused_attention(autograd::zeros({2, 0, 6}), {}).shape(), (Shape{2, 0, 2}));
+}
+
+TEST(FusedAttention, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(
+      [] {
+        fused_attention(autograd::zeros({1, 2, 12}), {.n_head = 3});
+      },
+      ThrowsMessage<autograd::ShapeError>(HasSubstr("got (1, 2, 12) and 3")));
+  EXPECT_THAT(
+      [] {
+        fused_attention(autograd::zeros({1, 2, 7}), {});
+      },
+      ThrowsMessage<autograd::ShapeError>(HasSubstr("(1, 2, 7)")));
+  EXPECT_THAT(
+      [] {
+        fused_attention(autograd::zeros({1, 2, 6}), {.dropout = 1.5});
+      },
+      ThrowsMessage<autograd::ValueError>(HasSubstr("got 1.5")));
+}
+
+TEST(FusedAttention, IsWhatTheLayerUsesUnlessAskedForMore) {
+  MultiHeadAttention attn({.n_embd = 12, .n_head = 3, .causal = Causal::yes});
+  const Tensor x = autograd::randn({2, 70, 12}).requires_grad_();
+  AttentionTrace trace;
+  const Tensor fused = attn(x), traced = attn(x, &trace);
+  EXPECT_TRUE(is_close(fused, traced, 1e-5));
+  EXPECT_NE(dot(fused).find("fused_attention"), std::string::npos);
+  EXPECT_EQ(dot(traced).find("fused_attention"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace nn

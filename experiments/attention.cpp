@@ -11,9 +11,10 @@
 namespace experiments {
 namespace {
 
+constexpr Index kTokens = 8, kQuickTokens = 4;  // of random input, unless asked for
+
 class Attention : public Experiment {
  public:
-  Attention() { layer_.heads_flag = "--heads"; }
   void add_options(Options& options) override;
   void validate(const Run& run) override;
   double bytes_needed(const Run& run) const override {
@@ -23,11 +24,11 @@ class Attention : public Experiment {
 
  private:
   void fill_rows(const AttentionPass& pass, Report& report) const;
-  std::vector<std::string> notes(const AttentionPass& pass) const;
+  std::vector<std::string> notes(const AttentionPass& pass, const Run& run) const;
 
   LayerOptions layer_;
   std::string text_, row_text_;
-  Index seq_len_ = 8, head_ = 0;
+  std::optional<Index> seq_len_, head_;
   bool step_ = false, backward_ = false;
 
   std::vector<std::string> tokens_;
@@ -38,21 +39,31 @@ void Attention::add_options(Options& options) {
   options.text("--text", text_,
                fmt::format("words as tokens, split at blanks, at most {}; without: random input",
                            kMaxTokens));
-  options.integer("--seq-len", seq_len_, 1, kMaxTokens, "tokens t0, t1, ... of random input");
+  options.integer("--seq-len", seq_len_, 1, kMaxTokens,
+                  fmt::format("tokens t0, t1, ... of random input, without --text [{}; {} with "
+                              "--quick]",
+                              kTokens, kQuickTokens));
   layer_.add_to(options);
+  options.alias("--n-head", "--heads");
   options.toggle("--step", step_, "each step from Q K^T to the weighted values, of one head");
   options.text("--row", row_text_, "the query to look at, from 0: its keys, and why", "N");
-  options.integer("--head", head_, 0, 65535, "the head of --step and --row");
+  options.integer("--head", head_, 0, 65535, "the head of --step and --row, from 0 [0]");
   options.toggle("--backward", backward_, "the gradients of weights and scores too");
 }
 
 void Attention::validate(const Run& run) {
   layer_.config(run.dtype);
-  const Index length = run.quick ? std::min<Index>(seq_len_, 4) : seq_len_;
+  if (seq_len_ && !text_.empty())
+    throw UsageError(fmt::format(
+        "--seq-len: expected without --text, whose words are the tokens, got {}", *seq_len_));
+  const Index length = seq_len_.value_or(run.quick ? kQuickTokens : kTokens);
   tokens_ = text_.empty() ? numbered_tokens(length) : split_words("--text", text_);
-  if (head_ >= layer_.n_head)
+  if (head_ && !step_ && row_text_.empty())
     throw UsageError(
-        fmt::format("--head: expected less than --heads {}, got {}", layer_.n_head, head_));
+        fmt::format("--head: expected with --step or --row, which show one head, got {}", *head_));
+  if (head_ && *head_ >= layer_.n_head)
+    throw UsageError(
+        fmt::format("--head: expected less than --n-head {}, got {}", layer_.n_head, *head_));
   const auto last = static_cast<Index>(tokens_.size()) - 1;
   if (!row_text_.empty()) row_ = parse_integer("--row", row_text_, 0, last);
 }
@@ -72,7 +83,7 @@ void Attention::fill_rows(const AttentionPass& pass, Report& report) const {
   }
 }
 
-std::vector<std::string> Attention::notes(const AttentionPass& pass) const {
+std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& run) const {
   std::vector<std::string> lines{fmt::format(
       "{}, C = {} channels, H = {} heads of D = {}, weights {}, scores times {} = {}.",
       text_.empty() ? "x ~ N(0,1)" : "A word is a vector N(0,1), plus N(0,1/4) for its position",
@@ -84,9 +95,9 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass) const {
   }
   const auto top = std::ranges::max_element(pass.weights) - pass.weights.begin();
   const Index T = pass.tokens, head = top / T / T;
-  lines.push_back(fmt::format(
-      "The sharpest look: {} at {} in head {}, with {}.", printable(numbered(top / T % T, tokens_)),
-      printable(numbered(top % T, tokens_)), head, significant(pass.weights[top], 3)));
+  lines.push_back(fmt::format("The sharpest look: {} at {} in head {}, with {}.",
+                              title(top / T % T, tokens_, run), title(top % T, tokens_, run), head,
+                              significant(pass.weights[top], 3)));
   if (backward_)
     lines.push_back(
         "The loss is sum(y * g), y the layer's output and g ~ N(0,1), fixed by the seed.");
@@ -112,7 +123,7 @@ Report Attention::run(const Run& run) {
             .tokens = tokens_,
             .run = run,
             .scale = config.scale.name(),
-            .head = head_,
+            .head = head_.value_or(0),
             .row = row_};
   Report report;
   fill_rows(pass, report);
@@ -123,7 +134,7 @@ Report Attention::run(const Run& run) {
     view.row = std::max<Index>(row_, 0);
     report.figure += '\n' + step_figure(view);
   }
-  report.notes = notes(pass);
+  report.notes = notes(pass, run);
   return report;
 }
 

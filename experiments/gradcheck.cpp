@@ -60,7 +60,8 @@ class Gradcheck : public Experiment {
     options.text("--op", op_, "an op, or all; alone: no layers", "NAME");
     options.text("--module", module_, "a layer, or all; alone: no ops", "NAME");
     options.integer("--trials", trials_, 0, 10000,
-                    "random shapes and inputs for each; 0: 16, or 4 with --quick");
+                    "trials of random shapes and inputs, for each; 0: 8, which has every kind of "
+                    "shape, or 4 with --quick");
     options.toggle("--list", list_, "the names instead");
   }
 
@@ -78,7 +79,7 @@ class Gradcheck : public Experiment {
 
   Report run(const Run& run) override {
     if (list_) return list();
-    const int trials = static_cast<int>(trials_ > 0 ? trials_ : run.quick ? 4 : 16);
+    const int trials = static_cast<int>(trials_ > 0 ? trials_ : run.quick ? 4 : 8);
     Report report;
     report.columns = {{"name", "name"},
                       {"kind", "kind"},
@@ -104,6 +105,7 @@ class Gradcheck : public Experiment {
     }
     report.notes.emplace_back(
         "excess: the error over what is allowed, 1e-8 + 1e-6 |numeric|; above 1 fails. "
+        "relative: the error over |analytic| or |numeric|, or over 0.01 where both are smaller. "
         "kinks: points where the function bends, held to the slopes on both sides.");
     report.failed = !failed.empty();
     report.failure = fmt::format("{} of {} gradients are wrong: {}", failed.size(), chosen_.size(),

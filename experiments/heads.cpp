@@ -64,8 +64,9 @@ class Heads : public Experiment {
 
 void Heads::add_options(Options& options) {
   layer_.add_to(options);
-  options.integer("--seq-len", seq_len_, 1, 1'000'000, "positions that the FLOPs are for, T");
-  options.integer("--map-len", map_len_, 2, 32, "positions of the maps");
+  options.integer("--seq-len", seq_len_, 1, 1'000'000,
+                  "positions (tokens) that the FLOPs are for, T");
+  options.integer("--map-len", map_len_, 2, 32, "positions (tokens) of the maps");
   options.toggle("--bias", bias_, "biases as in GPT-2: 4 C more parameters");
 }
 

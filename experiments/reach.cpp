@@ -34,8 +34,9 @@ class Reach : public Experiment {
 
 void Reach::add_options(Options& options) {
   options.integer("--position", position_, 0, 4095, "the input position that moves, from 0");
-  options.number("--delta", delta_, 1e-6, 1e6, "what is added to each of its channels");
-  options.integer("--seq-len", seq_len_, 1, 4096, "positions, T");
+  options.number("--delta", delta_, 1e-6, 1e6,
+                 "what is added to each of its channels, which are N(0,1)");
+  options.integer("--seq-len", seq_len_, 1, 4096, "positions (tokens), T");
   layer_.add_to(options);
 }
 

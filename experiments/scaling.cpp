@@ -16,6 +16,17 @@ namespace experiments {
 namespace {
 
 constexpr Index kReferenceRows = 8192;  // at most
+constexpr Index kChannels = 768;        // of x, unless asked for
+// Sizes of a constant scale; beyond them f32 cannot hold the scores or their gradients.
+constexpr double kSmallestScale = 1e-30, kLargestScale = 1e30;
+
+/// UsageError where `a`, written `part`, is of a size that no run can work with.
+void check_size(double a, std::string_view part) {
+  const double size = std::abs(a);
+  if (size == 0 || (size >= kSmallestScale && size <= kLargestScale)) return;
+  throw UsageError(fmt::format("--scale: expected 0 or a number of size {} to {}, got {}",
+                               kSmallestScale, kLargestScale, quote(part)));
+}
 
 std::vector<nn::Scale> parse_scales(std::string_view text) {
   std::vector<nn::Scale> scales;
@@ -24,6 +35,7 @@ std::vector<nn::Scale> parse_scales(std::string_view text) {
     const std::string_view part = text.substr(begin, end - begin);
     try {
       scales.push_back(nn::Scale::parse(part));
+      check_size(scales.back().factor(1), part);
     } catch (const autograd::ValueError&) {
       throw UsageError(
           fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}", quote(part)));
@@ -95,10 +107,15 @@ std::vector<Value> row_of(const Cell& cell) {
   return row;
 }
 
+bool has_unchecked(const Series& series) {
+  return !std::ranges::all_of(
+      series, [](const Cell& cell) { return cell.factor == 0 || is_measurable(cell); });
+}
+
 class Scaling : public Experiment {
  public:
   void add_options(Options& options) override;
-  void validate(const Run&) override { parse_scales(scale_); }
+  void validate(const Run&) override;
   double bytes_needed(const Run& run) const override;
   Report run(const Run& run) override;
 
@@ -110,7 +127,8 @@ class Scaling : public Experiment {
   std::vector<std::string> notes(const Run& run) const;
 
   std::vector<Index> dk_{4, 8, 16, 32, 64, 128, 256, 512};
-  Index seq_len_ = 16, rows_ = 4000, n_embd_ = 768;
+  Index seq_len_ = 16, rows_ = 4000;
+  std::optional<Index> n_embd_;
   std::string scale_ = "none,sqrt_dk", init_ = "unit";
 
   std::vector<nn::Scale> scales_;
@@ -119,14 +137,23 @@ class Scaling : public Experiment {
 };
 
 void Scaling::add_options(Options& options) {
-  options.sizes("--dk", dk_, 1, 65536, "head sizes");
+  options.sizes("--dk", dk_, 1, 65536, "head sizes d_k, in channels");
   options.integer("--seq-len", seq_len_, 2, 65536, "keys a query attends to, T");
-  options.integer("--rows", rows_, 1, 1'000'000'000, "at least so many queries a size");
+  options.integer("--rows", rows_, 1, 1'000'000'000,
+                  "at least so many queries (rows) a size; a tenth with --quick");
   options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number",
                "SCALE,...");
   options.choice("--init", init_, {"unit", "lesson", "torch", "gpt2"},
                  "q, k, v ~ N(0,1), or x W by the rule of that name");
-  options.integer("--n-embd", n_embd_, 1, 65536, "channels of x under torch and gpt2");
+  options.integer("--n-embd", n_embd_, 1, 65536,
+                  fmt::format("channels of x, only with --init torch or gpt2 [{}]", kChannels));
+}
+
+void Scaling::validate(const Run&) {
+  parse_scales(scale_);
+  if (n_embd_ && init_ != "torch" && init_ != "gpt2")
+    throw UsageError(fmt::format(
+        "--n-embd: expected only with --init torch or gpt2, got {} with {}", *n_embd_, init_));
 }
 
 Setting Scaling::setting(Index d_k, const Run& run) const {
@@ -136,7 +163,7 @@ Setting Scaling::setting(Index d_k, const Run& run) const {
           .seq_len = seq_len_,
           .trials = (rows + m - 1) / m,
           .init = nn::parse_init(init_),
-          .n_embd = n_embd_,
+          .n_embd = n_embd_.value_or(kChannels),
           .seed = run.seed,
           .dtype = run.dtype};
 }
@@ -221,6 +248,11 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
   if (any.trials < kFewestTrials) {
     lines.push_back(
         fmt::format("Fewer than {} trials: no standard errors, and so no checks.", kFewestTrials));
+  }
+  if (any.init == nn::Init::unit && std::ranges::any_of(series_, has_unchecked)) {
+    lines.emplace_back(
+        "A scale so large that hardly a row learns, or so small that rounding hides it, has no "
+        "exact checks.");
   }
   for (const std::string& sentence : conclusions(series_)) lines.push_back(sentence);
   lines.push_back("Next: " + next_command(series_));

@@ -18,11 +18,11 @@ constexpr Index kFewestBatches = 32;  // below that the standard errors mean lit
 class Variance : public Experiment {
  public:
   void add_options(Options& options) override {
-    options.sizes("--dk", dk_, 1, 65536, "head sizes d");
+    options.sizes("--dk", dk_, 1, 65536, "head sizes d, in channels");
     options.integer("--pairs", pairs_, kFewestBatches * kPairs, 1'000'000'000,
                     "at least so many pairs (q, k) a size; a tenth with --quick");
     options.integer("--histogram", drawn_, 0, 65536,
-                    "the size whose scores are drawn; 0: the smallest");
+                    "the size d whose scores are drawn; 0: the smallest");
   }
   void validate(const Run&) override;
   double bytes_needed(const Run& run) const override;

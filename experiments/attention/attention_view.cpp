@@ -86,11 +86,7 @@ std::string favourites(const View& view, Index h) {
 
 }  // namespace
 
-std::string View::title(Index query) const {
-  std::string text = fitted(printable(numbered(query, tokens)), 16, run.unicode ? "…" : "~");
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
+std::string View::title(Index query) const { return experiments::title(query, tokens, run); }
 
 std::string map_figure(const View& view) {
   const AttentionPass& pass = view.pass;

@@ -12,7 +12,7 @@ namespace experiments {
 
 void LayerOptions::add_to(Options& options) {
   options.integer("--n-embd", n_embd, 1, 65536, "channels of the layer, C");
-  options.integer(heads_flag, n_head, 1, 65536, "heads, H; divides the channels, d_k = C / H");
+  options.integer("--n-head", n_head, 1, 65536, "heads, H; divides the channels, d_k = C / H");
   options.choice("--init", init, {"unit", "lesson", "torch", "gpt2"},
                  "weights: N(0,1/C), N(0,1), U(-1,1)/sqrt(C) or N(0,.02^2)");
   options.text("--scale", scale, "factor of the scores: none, sqrt_dk, dk or a number");
@@ -20,7 +20,7 @@ void LayerOptions::add_to(Options& options) {
 
 nn::AttentionConfig LayerOptions::config(autograd::DType dtype) const {
   if (n_embd % n_head != 0)
-    throw UsageError(fmt::format("{} {} does not divide --n-embd {}", heads_flag, n_head, n_embd));
+    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
   nn::AttentionConfig config{.n_embd = n_embd, .n_head = n_head, .dtype = dtype};
   config.init = nn::parse_init(init);
   try {

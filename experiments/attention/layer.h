@@ -13,11 +13,10 @@
 
 namespace experiments {
 
-/// The layer's options. `heads_flag` is what the command calls the number of heads.
+/// The layer's options.
 struct LayerOptions {
   Index n_embd = 64, n_head = 4;
   std::string scale = "sqrt_dk", init = "unit";
-  std::string heads_flag = "--n-head";
 
   void add_to(Options& options);
   /// UsageError for a scale that is none, and where the heads do not divide the channels.

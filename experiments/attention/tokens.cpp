@@ -70,4 +70,10 @@ std::string numbered(Index i, const std::vector<std::string>& tokens) {
   return fmt::format("{} {}", i, tokens[static_cast<std::size_t>(i)]);
 }
 
+std::string title(Index i, const std::vector<std::string>& tokens, const Run& run) {
+  std::string text = fitted(printable(numbered(i, tokens)), 16, run.unicode ? "…" : "~");
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
 }  // namespace experiments

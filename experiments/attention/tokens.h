@@ -26,5 +26,7 @@ autograd::Tensor embedded(const std::vector<std::string>& words, Index channels,
 
 /// "3 mat".
 std::string numbered(Index i, const std::vector<std::string>& tokens);
+/// The same for the terminal: at most 16 columns, cut with an ellipsis or "~".
+std::string title(Index i, const std::vector<std::string>& tokens, const Run& run);
 
 }  // namespace experiments

@@ -12,12 +12,6 @@
 namespace experiments {
 namespace {
 
-const Flag* find(std::span<const Flag> flags, std::string_view name) {
-  const auto it = std::find_if(flags.begin(), flags.end(),
-                               [name](const Flag& flag) { return flag.name == name; });
-  return it == flags.end() ? nullptr : &*it;
-}
-
 bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
 
 /// "--rows", not "-5" or "--5", which can be values.
@@ -44,8 +38,11 @@ class Arranger {
     if (document && !request_.help && request_.part.empty() && !document->parts.empty())
       throw UsageError(
           fmt::format("{}: expected one of {}", document->name, join(document->parts, ", ")));
-    for (const std::string& name : used_)
-      if (!find(flags_of(request_.command), name)) refuse_option(name);
+    for (const auto& [name, place] : used_) {
+      const Flag* flag = find_flag(flags_of(request_.command), name);
+      if (!flag) refuse_option(name);
+      request_.words[place] = flag->name;
+    }
     return request_;
   }
 
@@ -87,7 +84,7 @@ class Arranger {
     for (const Syntax& syntax : syntaxes_) names.push_back(syntax.command);
     for (const Document& document : documents()) names.emplace_back(document.name);
     if (find_document(word))
-      throw UsageError(fmt::format("{}: takes no options, got {}", word, quote(used_[0])));
+      throw UsageError(fmt::format("{}: takes no options, got {}", word, quote(used_[0].name)));
     if (std::find(names.begin(), names.end(), word) == names.end())
       throw UsageError(fmt::format("unknown command {}{} (there are {})", quote(word),
                                    did_you_mean(word, names), join(names, ", ")));
@@ -100,7 +97,7 @@ class Arranger {
     const std::string name = with_dashes(word.substr(0, equals));
     const Flag* flag = known(name);
     if (!flag) refuse_option(name);
-    used_.push_back(name);
+    used_.push_back({name, request_.words.size()});
     request_.words.push_back(name);
     if (flag->value.empty()) {
       if (equals != std::string::npos)
@@ -117,9 +114,9 @@ class Arranger {
 
   /// The flag of the command, or of any command as long as none is known.
   const Flag* known(std::string_view name) const {
-    if (request_.typed) return find(flags_of(request_.command), name);
+    if (request_.typed) return find_flag(flags_of(request_.command), name);
     for (const Syntax& syntax : syntaxes_)
-      if (const Flag* flag = find(syntax.flags, name)) return flag;
+      if (const Flag* flag = find_flag(syntax.flags, name)) return flag;
     return nullptr;
   }
 
@@ -133,7 +130,7 @@ class Arranger {
     const std::string& command = request_.command;
     std::vector<std::string> names = {"--help", "--version"}, owners;
     for (const Syntax& syntax : syntaxes_) {
-      if (find(syntax.flags, name)) owners.push_back(syntax.command);
+      if (find_flag(syntax.flags, name)) owners.push_back(syntax.command);
       if (!command.empty() && command != syntax.command) continue;
       for (const Flag& flag : syntax.flags) names.push_back(flag.name);
     }
@@ -146,7 +143,11 @@ class Arranger {
   std::span<const std::string> words_;
   std::span<const Syntax> syntaxes_;
   std::size_t at_ = 0;
-  std::vector<std::string> used_;
+  struct Used {
+    std::string name;   // as typed, but for underscores
+    std::size_t place;  // in the words of request_
+  };
+  std::vector<Used> used_;
   Request request_;
 };
 

@@ -74,7 +74,7 @@ std::string bash_completion(Commands commands, const std::string& default_comman
     flags += fmt::format("    {}) flags='{}' ;;\n", document.name, join(document.parts, " "));
   }
   std::string out = kHead;
-  out += fmt::format("      {}) [[ ${{COMP_WORDS[i + 1]}} == = ]] && ((i += 2)) || ((++i)) ;;\n",
+  out += fmt::format("      {}) [[ ${{COMP_WORDS[i + 1]}} != = ]] || ((++i)); ((++i)) ;;\n",
                      fmt::join(valued, " | "));
   out += fmt::format("      {}) command=${{COMP_WORDS[i]}} ;;\n", join(names, " | "));
   out += kMiddle;

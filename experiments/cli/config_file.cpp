@@ -58,13 +58,6 @@ std::string key_of(const std::string& flag, const std::string& like) {
   return key;
 }
 
-const Flag* find(Command& command, const std::string& name) {
-  const std::vector<Flag>& flags = command.flags();
-  const auto it = std::find_if(flags.begin(), flags.end(),
-                               [&name](const Flag& flag) { return flag.name == name; });
-  return it == flags.end() ? nullptr : &*it;
-}
-
 Command* find(std::span<const std::unique_ptr<Command>> commands, const std::string& name) {
   for (const auto& command : commands)
     if (command->entry().name == name) return command.get();
@@ -133,19 +126,21 @@ std::vector<ConfigFile::Setting> ConfigFile::settings(
     std::span<const std::unique_ptr<Command>> commands) const {
   std::vector<Setting> out;
   for (const TomlEntry& entry : table.entries) {
-    const Setting setting{flag_of(entry.key), entry};
+    Setting setting{flag_of(entry.key), entry};
     if (setting.flag == "--config")
       refuse(entry.line, "config: expected an option, not the name of another file");
-    if (!find(command, setting.flag)) {
+    const Flag* known = find_flag(command.flags(), setting.flag);
+    if (!known) {
       std::vector<std::string> keys, owners;
       for (const Flag& flag : command.flags()) keys.push_back(key_of(flag.name, entry.key));
       for (const auto& other : commands)
-        if (find(*other, setting.flag)) owners.emplace_back(other->entry().name);
+        if (find_flag(other->flags(), setting.flag)) owners.emplace_back(other->entry().name);
       refuse(entry.line,
              fmt::format("unknown key {} of {}{}", quote(entry.key), command.entry().name,
                          owners.empty() ? did_you_mean(entry.key, keys)
                                         : fmt::format("; it belongs to {}", join(owners, ", "))));
     }
+    setting.flag = known->name;
     for (const Setting& other : out)
       if (other.flag == setting.flag)
         refuse(entry.line, fmt::format("{}: expected once, got it in line {} too", entry.key,
@@ -157,7 +152,7 @@ std::vector<ConfigFile::Setting> ConfigFile::settings(
 
 void ConfigFile::set(const Setting& setting, Command& command) const {
   const TomlEntry& entry = setting.entry;
-  const Flag& flag = *find(command, setting.flag);
+  const Flag& flag = *find_flag(command.flags(), setting.flag);
   const auto expect = [&](const std::string& rule) {
     refuse(entry.line, fmt::format("{}: expected {}, got {}", entry.key, rule, quote(entry.value)));
   };

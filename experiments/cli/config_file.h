@@ -28,7 +28,7 @@ class ConfigFile {
 
  private:
   struct Setting {
-    std::string flag;  // "--rows"
+    std::string flag;  // "--rows", no alias
     TomlEntry entry;
   };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "experiments/cli/values.h"
@@ -16,6 +17,13 @@ std::string as_text(std::span<const Index> sizes) {
 }
 
 }  // namespace
+
+const Flag* find_flag(std::span<const Flag> flags, std::string_view name) {
+  const auto it = std::ranges::find_if(flags, [name](const Flag& flag) {
+    return flag.name == name || std::ranges::count(flag.aliases, name) > 0;
+  });
+  return it == flags.end() ? nullptr : &*it;
+}
 
 void Options::add(const std::string& flag, const std::string& value, const std::string& help,
                   const std::string& initial, Take take, std::vector<std::string> names) {
@@ -36,6 +44,12 @@ void Options::add(const std::string& flag, const std::string& value, const std::
 void Options::integer(const std::string& flag, Index& target, Index min, Index max,
                       const std::string& help) {
   add(flag, "N", help, fmt::format("{}", target),
+      [=, &target](const std::string& text) { target = parse_integer(flag, text, min, max); });
+}
+
+void Options::integer(const std::string& flag, std::optional<Index>& target, Index min, Index max,
+                      const std::string& help) {
+  add(flag, "N", help, "",
       [=, &target](const std::string& text) { target = parse_integer(flag, text, min, max); });
 }
 
@@ -91,6 +105,13 @@ void Options::sizes(const std::string& flag, std::vector<Index>& target, Index m
                     const std::string& help) {
   add(flag, "N,...", help, as_text(target),
       [=, &target](const std::string& text) { target = parse_sizes(flag, text, min, max); });
+}
+
+void Options::alias(const std::string& flag, const std::string& other) {
+  const auto it = std::ranges::find(flags_, flag, &Flag::name);
+  if (it == flags_.end()) throw std::logic_error("no option " + flag);
+  it->aliases.push_back(other);
+  it->help += fmt::format(" (or {})", other);
 }
 
 Parser::Parser() : app_(std::make_unique<CLI::App>()), options_(new Options(*app_)) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -32,7 +33,11 @@ struct Flag {
   std::string help;                       // what it does, with its default
   std::string heading;                    // the part of the help that it is shown in
   std::vector<std::string> choices = {};  // all values there are, where they are names
+  std::vector<std::string> aliases = {};  // other spellings: "--heads"
 };
+
+/// The flag of that name or alias; nullptr for none.
+const Flag* find_flag(std::span<const Flag> flags, std::string_view name);
 
 /// The flags of one command. Values are parsed by std::from_chars, whole and in range or refused
 /// ("--rows: expected a whole number in [1, 1000000000], got '5x'"): no wrapping, clamping, octal,
@@ -41,6 +46,10 @@ class Options {
  public:
   explicit Options(CLI::App& app) : app_(app) {}
   void integer(const std::string& flag, Index& target, Index min, Index max,
+               const std::string& help);
+  /// A target that stays empty unless the flag is given, for flags that not every run can heed;
+  /// `help` names the default.
+  void integer(const std::string& flag, std::optional<Index>& target, Index min, Index max,
                const std::string& help);
   /// Any 64-bit number without a sign.
   void natural(const std::string& flag, std::uint64_t& target, const std::string& help);
@@ -60,6 +69,9 @@ class Options {
   /// Sizes: "4,8,64", or a range "4:1024:x2" (times 2) or "4:64:+4"; parts may be mixed.
   void sizes(const std::string& flag, std::vector<Index>& target, Index min, Index max,
              const std::string& help);
+
+  /// Another spelling of a flag that was added before.
+  void alias(const std::string& flag, const std::string& other);
 
   /// The heading in the help of the flags that follow.
   void heading(const std::string& text) { heading_ = text; }
@@ -83,8 +95,8 @@ class Parser {
   Parser();
   ~Parser();
   Options& options() { return *options_; }
-  /// `words` are flags in their full spelling, each followed by its value, as arranged() makes
-  /// them.
+  /// `words` are flags in their full spelling, no aliases, each followed by its value, as
+  /// arranged() makes them.
   void parse(std::span<const std::string> words);
 
  private:

@@ -159,7 +159,7 @@ std::string checks_text(const std::vector<Check>& checks, bool color) {
   std::string out;
   for (const CheckWords& line : lines) {
     const std::vector<std::string> names = wrapped(line.name, name);
-    out += fmt::format("{}  {}  {}  {} {}  {}\n",
+    out += fmt::format("{}  {}  {}  {} {} {}\n",
                        painted(padded(line.status, status, true), line.paint, color),
                        padded(line.kind, kind, true), padded(names[0], name, true),
                        padded(line.measured, measured, false),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "experiments/scaling/theory.h"
@@ -137,6 +138,17 @@ Cell make_cell(const Setting& setting, const nn::Scale& scale, const Samples& sa
   return cell;
 }
 
+bool is_measurable(const Cell& cell) {
+  constexpr double kFewestLively = 30;  // rows
+  const double rounding = cell.setting.dtype == autograd::DType::f32
+                              ? static_cast<double>(std::numeric_limits<float>::epsilon())
+                              : std::numeric_limits<double>::epsilon();
+  const double sigma = cell.sigma();
+  const double lively =
+      static_cast<double>(cell.setting.rows()) * expected_max(cell.setting.seq_len) / sigma;
+  return sigma > 1000 * rounding && lively >= kFewestLively;
+}
+
 Index tests_of(const Setting& setting, std::size_t sizes, std::size_t scales) {
   const std::size_t a_scale = setting.init == nn::Init::unit ? 5 : 0;  // besides Var(q.k)
   return static_cast<Index>(sizes * (1 + a_scale * scales));
@@ -162,8 +174,8 @@ std::vector<CellCheck> variance_checks(const Cell& cell, const Samples& samples,
 std::vector<CellCheck> checks_of(const Cell& cell, const Samples& samples,
                                  const Reference* reference, Index tests) {
   Checks checks(cell.setting.d_k, cell.scale);
-  const bool exact = cell.setting.init == nn::Init::unit && cell.factor != 0 &&
-                     cell.setting.trials >= kFewestTrials;
+  const bool exact = cell.setting.init == nn::Init::unit && cell.setting.trials >= kFewestTrials &&
+                     is_measurable(cell);
   if (exact) add_exact(checks, cell, samples, tests);
   if (exact && reference) add_reference(checks, cell, samples, *reference, tests);
   if (cell.setting.init != nn::Init::lesson) add_limits(checks, cell);

@@ -33,6 +33,11 @@ double expected_score_square(const Setting& setting);
 /// Trials below which a standard error means little: then only asymptotes are given.
 inline constexpr Index kFewestTrials = 16;
 
+/// Whether the means of a cell can be held to others. Far above, every row of its softmax saturates
+/// but for about rows m_T / sigma, of which there have to be some; far below, the weights differ by
+/// less than their rounding.
+bool is_measurable(const Cell& cell);
+
 /// A check of one size under one scale; `check.name` is the bare relation.
 struct CellCheck {
   Index d_k;

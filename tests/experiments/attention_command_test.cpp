@@ -128,9 +128,10 @@ TEST(AttentionCommand, WalksTheSteps) {
 /// Whatever the tokens, a line fits a terminal, and nothing of them reaches it as an escape.
 TEST(AttentionCommand, StaysWithin100Columns) {
   std::string many =
-      "\x1b[2Jevil 中文字典 e\u0301te\u0301 \u202egnorw \U0001f600 " + std::string(500, 'w');
+      "\x1b[2Jevil 中文字典 e\u0301te\u0301 \u202egnorw \U0001f600 " + std::string(500, 'z');
   for (int i = 6; i < 64; ++i) many += " w" + std::to_string(i);
   for (const Words& words : {Words{"--text", many},
+                             {"--text", "a " + std::string(500, 'z')},
                              {"--text", "one"},
                              {"--seq-len", "31"},
                              {"--heads", "64"},
@@ -141,6 +142,7 @@ TEST(AttentionCommand, StaysWithin100Columns) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
     EXPECT_THAT(outcome.out, Not(HasSubstr("\u202e")));
+    EXPECT_THAT(outcome.out, Not(HasSubstr(std::string(20, 'z'))));
     for (std::size_t begin = 0, end; (end = outcome.out.find('\n', begin)) != std::string::npos;
          begin = end + 1)
       EXPECT_LE(display_width(outcome.out.substr(begin, end - begin)), 100u)
@@ -155,13 +157,13 @@ TEST(AttentionCommand, RefusesWhatItCannotShow) {
     Words words;
     const char* error;
   } cases[] = {
-      {{"--heads", "5"}, "error: --heads 5 does not divide --n-embd 64\n"},
+      {{"--heads", "5"}, "error: --n-head 5 does not divide --n-embd 64\n"},
       {{"--text", ""}, "error: --text: expected a value, got ''\n"},
       {{"--text", " \n "}, "error: --text: expected 1 to 64 words, got 0 in ' \\n '\n"},
       {{"--text", "a \xff"}, "error: --text: expected UTF-8, got 'a \\xff'\n"},
       {{"--text", many}, "error: --text: expected 1 to 64 words, got 65 in"},
       {{"--text", "a b", "--row", "2"}, "--row: expected a whole number in [0, 1], got '2'"},
-      {{"--head", "4"}, "error: --head: expected less than --heads 4, got 4\n"},
+      {{"--head", "4", "--step"}, "error: --head: expected less than --n-head 4, got 4\n"},
       {{"--scale", "half"}, "--scale: expected none, sqrt_dk, dk or a number, got 'half'"},
       {{"--n-embd", "65536", "--heads", "1"}, "80 %"},
   };

@@ -67,6 +67,9 @@ const Bad kBad[] = {
     {"delta = -inf", {"reach"}, {":1: delta: ", "'-inf'"}},
     {"scale = \"sqrtdk\"", {"scaling"}, {":1: scale: ", "'sqrtdk'"}},
     {"n_embd = 64\nn_head = 5", {"reach"}, {"", "64", "5", "run.toml:2"}},
+    {"heads = 2\nn_head = 4", {"attention"}, {":2: n_head: ", "once", "line 1"}},
+    {"heads = 5", {"attention"}, {"", "64", "5", "run.toml:1"}},
+    {"n_embd = 64", {"scaling"}, {":1: n_embd: ", "torch or gpt2"}},
     {"rows = \"5x\"", {"scaling", "--rows", "160"}, {":1: rows: ", "'5x'"}},
     {"[heads]\nn-head = \"x\"", {"scaling"}, {":2: n-head: ", "'x'"}},
     // what is no TOML, or none that options need

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include "experiments/cli/command.h"
 #include "run.h"
 
@@ -70,6 +72,12 @@ TEST_F(Bash, TheScriptIsValid) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
+TEST_F(Bash, ShellcheckFindsNothing) {
+  if (!is_installed("shellcheck")) GTEST_SKIP() << "no shellcheck";
+  const Outcome outcome = run("shellcheck", {"--shell", "bash", folder_ / "script"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
 TEST_F(Bash, CompletesCommandsOptionsAndValues) {
   EXPECT_THAT(offered({"sca"}), ElementsAre("scaling"));
   EXPECT_THAT(offered({"scaling", "--ro"}), ElementsAre("--rows"));
@@ -119,6 +127,34 @@ TEST(Completion, OfOtherShellsIsValidWhereTheyExist) {
     if (!is_installed(shell)) continue;
     const Outcome outcome = run(shell, {"-n", folder / "script"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+}
+
+/// What a backslash is inside single quotes.
+enum class Backslash { plain, escape };
+
+/// Whether every quote of `line` ends in it.
+bool is_closed(std::string_view line, Backslash inside) {
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '\\' && (quote != '\'' || inside == Backslash::escape)) ++i;
+    else if (quote == 0 && (c == '\'' || c == '"')) quote = c;
+    else if (c == quote) quote = 0;
+  }
+  return quote == 0;
+}
+
+TEST(Completion, ClosesItsQuotesInEveryLine) {
+  EXPECT_FALSE(is_closed("-d 'it\\'", Backslash::escape));
+  EXPECT_TRUE(is_closed("-d 'it\\'", Backslash::plain));
+  for (const std::string shell : {"zsh", "fish"}) {
+    const Backslash inside = shell == "fish" ? Backslash::escape : Backslash::plain;
+    std::istringstream script(document({"completion", shell}));
+    int lines = 0;
+    for (std::string line; std::getline(script, line); ++lines)
+      EXPECT_TRUE(is_closed(line, inside)) << shell << ": " << line;
+    EXPECT_GT(lines, 50) << shell;
   }
 }
 

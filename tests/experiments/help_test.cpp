@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <wordexp.h>
+
+#include <algorithm>
+#include <string_view>
 
 #include "experiments/cli/command.h"
 #include "experiments/cli/program.h"
@@ -38,6 +42,31 @@ TEST(Help, OfEveryCommandBeginsWithAnExampleAndNamesEveryOption) {
   }
 }
 
+/// "tokens of random input", not "length": a number without a unit tells nothing.
+TEST(Help, NamesTheUnitOfEveryNumber) {
+  constexpr const char* kUnits[] = {"channels",       "heads",
+                                    "tokens",         "queries",
+                                    "query",          "keys",
+                                    "positions",      "rows",
+                                    "scores",         "pairs",
+                                    "runs",           "trials",
+                                    "threads",        "the input position",
+                                    "head of",        "the size d",
+                                    "random numbers", "sizes s"};
+  for (const char* name : {"attention", "gradcheck", "heads", "info", "lesson", "overflow", "reach",
+                           "scaling", "variance"}) {
+    const auto entry = std::ranges::find(registry(), std::string_view(name), &Entry::name);
+    ASSERT_NE(entry, registry().end()) << name;
+    Command command(*entry);
+    for (const Flag& flag : command.flags()) {
+      if (flag.value != "N" && flag.value != "N,..." && flag.value != "X") continue;
+      EXPECT_TRUE(std::ranges::any_of(
+          kUnits, [&](const char* unit) { return flag.help.find(unit) != std::string::npos; }))
+          << name << ' ' << flag.name << ": " << flag.help;
+    }
+  }
+}
+
 TEST(Help, OfTheProgramListsTheCommands) {
   for (const Words& words : {Words{"--help"}, {"-h"}, {"help"}}) {
     const Outcome outcome = test::execute(words);
@@ -59,7 +88,10 @@ TEST(Help, EveryExampleIsAGoodCommandLine) {
     words.assign(shell.we_wordv, shell.we_wordv + shell.we_wordc);
     wordfree(&shell);
     words.push_back("--quick");
-    const Outcome outcome = test::in_process(words);
+    const test::Folder folder;  // for what it writes
+    const Outcome outcome = test::execute(words, [&folder] {
+      if (chdir(folder.path().c_str()) != 0) _exit(99);
+    });
     EXPECT_EQ(outcome.code, 0) << example << outcome.err;
     EXPECT_NE(outcome.out, "");
   }

@@ -72,6 +72,10 @@ TEST(Scaling, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of({"--scale", "none,"}),
             "--scale: expected none, sqrt_dk, dk or a number, got ''");
   EXPECT_EQ(error_of({"--scale", "sqrt,sqrt_dk"}), "--scale: got sqrt_dk twice");
+  for (const char* scale : {"1e308", "1.1e30", "-2e30", "1e-320", "-0.9e-30"})
+    EXPECT_EQ(
+        error_of({"--scale", scale}),
+        fmt::format("--scale: expected 0 or a number of size 1e-30 to 1e+30, got '{}'", scale));
   EXPECT_NE(error_of({"--seq-len", "1"}), "");  // one key: no gradient, and H / ln T is 0 / 0
   EXPECT_NE(error_of({"--dk", "0"}), "");
   EXPECT_NE(error_of({"--rows", "0"}), "");
@@ -106,6 +110,38 @@ TEST(Scaling, SaysTheSameForAnyThreadCount) {
   }
   for (const auto& output : outputs) EXPECT_EQ(output, outputs[0]);
   EXPECT_NE(all(run_scaling({"--dk", "4,64", "--rows", "400"}, {.seed = 6})), outputs[0]);
+}
+
+/// Where nearly every row is saturated the means rest on a few, and nothing may fail by that.
+TEST(Scaling, WorksWithScalesThatSaturate) {
+  const auto names = [](const char* scale) {
+    std::string all;
+    for (const Check& check : run_scaling({"--scale", scale, "--dk", "32,128"}).checks) {
+      EXPECT_TRUE(check.ok) << scale << ' ' << check.name;
+      all += check.name + '\n';
+    }
+    return all;
+  };
+  EXPECT_NE(names("10").find("E[tr J] = "), std::string::npos) << "enough rows to hold it to";
+  for (const char* scale : {"1000", "10000", "1000000"})
+    EXPECT_EQ(names(scale).find("E[tr J] = "), std::string::npos) << scale;
+}
+
+TEST(Scaling, WorksAtTheEdgesOfTheScalesItTakes) {
+  const auto speaks_of_no_checks = [](const std::string& note) {
+    return note.find("has no exact checks") != std::string::npos;
+  };
+  for (const autograd::DType dtype : {autograd::DType::f32, autograd::DType::f64})
+    for (const std::string init : {"unit", "lesson", "torch"}) {
+      const Report report = run_scaling(
+          {"--scale", "0,1e-30,-1e-30,1e30,-1e30", "--dk", "4,64", "--rows", "640", "--init", init},
+          {.dtype = dtype});
+      EXPECT_EQ(report.rows.size(), 10u);
+      EXPECT_EQ(std::ranges::count_if(report.notes, speaks_of_no_checks), init == "unit" ? 1 : 0);
+      for (const Check& check : report.checks)
+        EXPECT_TRUE(check.ok) << init << ' ' << check.name << ": " << check.measured << " against "
+                              << check.predicted;
+    }
 }
 
 TEST(Scaling, QuickMeansATenthOfTheRows) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "experiments/report/report.h"
 #include "experiments/report/text.h"
 
@@ -31,9 +33,9 @@ TEST(Table, ShowsChecksByKind) {
                    {"tr J", CheckKind::bound, 0.5, 0.25, 0.01, false},
                    {"limit", CheckKind::asymptote, 0.177, 0.221, 0, false}};
   EXPECT_EQ(to_table(report, false),
-            "ok    identity   Var(q.k) = d   63.50 vs 64.00   (tolerance 1.2)\n"
-            "FAIL  bound      tr J          0.5000 vs 0.2500  (tolerance 0.010)\n"
-            "--    asymptote  limit         0.1770 -> 0.2210  (distance 0.044)\n");
+            "ok    identity   Var(q.k) = d   63.50 vs 64.00  (tolerance 1.2)\n"
+            "FAIL  bound      tr J          0.5000 vs 0.2500 (tolerance 0.010)\n"
+            "--    asymptote  limit         0.1770 -> 0.2210 (distance 0.044)\n");
   const std::string painted = to_table(report, true);
   EXPECT_THAT(painted, HasSubstr("\x1b[1;31mFAIL\x1b[0m"));
   EXPECT_THAT(painted, HasSubstr("\x1b[32mok  \x1b[0m"));
@@ -61,6 +63,19 @@ TEST(Table, StaysWithin100ColumnsBySplitting) {
   }
   EXPECT_GE(parts, 4);
   for (int i = 0; i < 40; ++i) EXPECT_THAT(text, HasSubstr("column " + std::to_string(i)));
+}
+
+TEST(Table, AFullLineOfACheckHas100Columns) {
+  Report report;
+  report.checks = {{"the bound", CheckKind::bound, 1, 2, 0.012345, true}};
+  std::string name;
+  for (int i = 0; i < 40; ++i) name += "l ";
+  report.checks.push_back({name, CheckKind::asymptote, 4.935e-4, 5.12e-4, 0, true});
+  const std::string text = to_table(report, false);
+  std::size_t widest = 0;
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
+    widest = std::max(widest, display_width(text.substr(begin, end - begin)));
+  EXPECT_EQ(widest, 100u) << text;
 }
 
 TEST(Table, TextFromOutsideCannotDrawOnTheTerminal) {

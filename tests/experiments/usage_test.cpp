@@ -45,7 +45,7 @@ const Bad kBad[] = {
     // names
     {{"scalin"}, {"unknown command 'scalin'", "did you mean 'scaling'"}},
     {{"SCALING"}, {"'SCALING'", "did you mean 'scaling'"}},
-    {{"frobnicate"}, {"'frobnicate'", "gradcheck, heads, info, lesson, overflow, "}},
+    {{"frobnicate"}, {"'frobnicate'", "gradcheck, heads, "}},
     {{""}, {"unknown command ''"}},
     {{"-"}, {"unknown command '-'"}},
     {{"\xff\x1b[31m\n"}, {"'\\xff\\x1b[31m\\n'"}},
@@ -115,6 +115,17 @@ const Bad kBad[] = {
     {{"scaling", "--dk", "8,8"}, {"--dk", "8 twice"}},
     {{"scaling", "--dk", "1:65536:+1"}, {"--dk", "1000"}},
     {{"scaling", "--dk", "4;8"}, {"--dk", "'4;8'"}},
+    {{"scaling", "--scale", "1e308"}, {"--scale", "0 or a number of size 1e-30 to 1e+30", "1e308"}},
+    {{"scaling", "--scale", "none,-1e-320"}, {"--scale", "'-1e-320'"}},
+    // options that would count for nothing
+    {{"scaling", "--n-embd", "64"}, {"--n-embd", "--init torch or gpt2", "64", "unit"}},
+    {{"scaling", "--n-embd", "64", "--init", "lesson"}, {"--n-embd", "torch or gpt2", "lesson"}},
+    {{"attention", "--text", "a b", "--seq-len", "4"}, {"--seq-len", "without --text", "4"}},
+    {{"attention", "--head", "1"}, {"--head", "--step or --row", "got 1"}},
+    // another spelling of the same
+    {{"attention", "--heads", "2", "--n_head", "4"}, {"--n-head", "once", "'2'", "'4'"}},
+    {{"heads", "--heads", "2"}, {"unknown option '--heads' of heads", "belongs to attention"}},
+    {{"--heads", "2", "heads"}, {"unknown option '--heads' of heads"}},
     // heads and channels that do not fit together
     {{"reach", "--n-embd", "64", "--n-head", "5"}, {"--n-head", "--n-embd", "64", "5"}},
     {{"reach", "--n-embd", "4", "--n-head", "8"}, {"--n-head", "--n-embd", "4", "8"}},
@@ -168,6 +179,23 @@ TEST(Usage, BothSpellingsAndBothPlacesOfAnOptionWork) {
     const Outcome outcome = test::in_process(words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, expected.out) << shown(words);
+  }
+}
+
+/// nanoGPT's spelling, and one that the lesson would choose.
+TEST(Usage, TheNumberOfHeadsHasOneNameAndItsOtherSpellings) {
+  const Outcome expected = test::in_process({"attention", "--n-head", "2", "--format", "csv"});
+  ASSERT_EQ(expected.code, 0) << expected.err;
+  EXPECT_NE(test::in_process({"attention", "--format", "csv"}).out, expected.out);
+  for (const Words& words : {Words{"attention", "--n_head", "2"},
+                             {"attention", "--n_head=2"},
+                             {"attention", "--heads", "2"},
+                             {"--heads=2", "attention"},
+                             {"--n_head", "2", "attention"}}) {
+    Words all = words;
+    all.insert(all.end(), {"--format", "csv"});
+    const Outcome outcome = test::in_process(all);
+    EXPECT_EQ(outcome.out, expected.out) << shown(all) << outcome.err;
   }
 }
 

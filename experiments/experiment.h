@@ -62,6 +62,9 @@ std::span<const Entry> registry();
 
 // What registry.cpp makes them with; each in the file of its experiment.
 std::unique_ptr<Experiment> make_attention();
+std::unique_ptr<Experiment> make_bench();
+std::unique_ptr<Experiment> make_convert();
+std::unique_ptr<Experiment> make_eval();
 std::unique_ptr<Experiment> make_gradcheck();
 std::unique_ptr<Experiment> make_heads();
 std::unique_ptr<Experiment> make_identity();
@@ -69,7 +72,10 @@ std::unique_ptr<Experiment> make_info();
 std::unique_ptr<Experiment> make_lesson();
 std::unique_ptr<Experiment> make_overflow();
 std::unique_ptr<Experiment> make_reach();
+std::unique_ptr<Experiment> make_recall();
+std::unique_ptr<Experiment> make_sample();
 std::unique_ptr<Experiment> make_scaling();
+std::unique_ptr<Experiment> make_summary();
 std::unique_ptr<Experiment> make_train();
 std::unique_ptr<Experiment> make_variance();
 

@@ -22,47 +22,48 @@ constexpr Index kTiny = 1000;  // products of so few multiplications are not wor
 
 // A transposed row-major operand is a column-major one.
 template <class T, Eigen::StorageOptions order_a, Eigen::StorageOptions order_b>
-void eigen_gemm(Index m, Index n, Index k, const T* a, Index lda, const T* b, Index ldb, T beta,
-                T* c, Index ldc) {
+void eigen_gemm(Index m, Index n, Index k, T alpha, const T* a, Index lda, const T* b, Index ldb,
+                T beta, T* c, Index ldc) {
   const Operand<T, order_a> x(a, m, k, Eigen::OuterStride<>(lda));
   const Operand<T, order_b> y(b, k, n, Eigen::OuterStride<>(ldb));
   Result<T> z(c, m, n, Eigen::OuterStride<>(ldc));
   if (m * n * k <= kTiny) {
-    if (beta == T(0)) z.noalias() = x.lazyProduct(y);
-    else z.noalias() += x.lazyProduct(y);
+    if (beta == T(0)) z.noalias() = alpha * x.lazyProduct(y);
+    else z.noalias() += alpha * x.lazyProduct(y);
   } else if (beta == T(0)) {
-    z.noalias() = x * y;
+    z.noalias() = alpha * x * y;
   } else {
-    z.noalias() += x * y;
+    z.noalias() += alpha * x * y;
   }
 }
 
 template <class T>
-void eigen_gemm(Index m, Index n, Index k, Matrix<T> a, Matrix<T> b, T beta, T* c, Index ldc) {
+void eigen_gemm(Index m, Index n, Index k, T alpha, Matrix<T> a, Matrix<T> b, T beta, T* c,
+                Index ldc) {
   constexpr auto row = Eigen::RowMajor, column = Eigen::ColMajor;
   const bool ta = a.trans == Trans::yes, tb = b.trans == Trans::yes;
   const auto run = ta ? (tb ? &eigen_gemm<T, column, column> : &eigen_gemm<T, column, row>)
                       : (tb ? &eigen_gemm<T, row, column> : &eigen_gemm<T, row, row>);
-  run(m, n, k, a.data, a.stride, b.data, b.stride, beta, c, ldc);
+  run(m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c, ldc);
 }
 
 }  // namespace
 
 template <>
-void gemm(Index m, Index n, Index k, Matrix<double> a, Matrix<double> b, double beta, double* c,
-          Index c_stride) {
-  eigen_gemm(m, n, k, a, b, beta, c, c_stride);
+void gemm(Index m, Index n, Index k, double alpha, Matrix<double> a, Matrix<double> b, double beta,
+          double* c, Index c_stride) {
+  eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 #ifdef GRADLAB_ONEDNN
 
 template <>
-void gemm(Index m, Index n, Index k, Matrix<float> a, Matrix<float> b, float beta, float* c,
-          Index c_stride) {
-  if (m * n * k <= kTiny) return eigen_gemm(m, n, k, a, b, beta, c, c_stride);
+void gemm(Index m, Index n, Index k, float alpha, Matrix<float> a, Matrix<float> b, float beta,
+          float* c, Index c_stride) {
+  if (m * n * k <= kTiny) return eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
   const auto letter = [](Trans trans) { return trans == Trans::yes ? 'T' : 'N'; };
   const SerialLibraries serial;
-  const dnnl_status_t status = dnnl_sgemm(letter(a.trans), letter(b.trans), m, n, k, 1.0F, a.data,
+  const dnnl_status_t status = dnnl_sgemm(letter(a.trans), letter(b.trans), m, n, k, alpha, a.data,
                                           a.stride, b.data, b.stride, beta, c, c_stride);
   if (status != dnnl_success) {
     fail<NumericError>("matmul: oneDNN failed with status {} on {} x {} x {}",
@@ -81,9 +82,9 @@ const char* gemm_library() {
 #else
 
 template <>
-void gemm(Index m, Index n, Index k, Matrix<float> a, Matrix<float> b, float beta, float* c,
-          Index c_stride) {
-  eigen_gemm(m, n, k, a, b, beta, c, c_stride);
+void gemm(Index m, Index n, Index k, float alpha, Matrix<float> a, Matrix<float> b, float beta,
+          float* c, Index c_stride) {
+  eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
 }
 
 const char* gemm_library() {

@@ -31,7 +31,11 @@ T max_of(const T* x, Index n) {
     for (j = kLanes; j + kLanes <= n; j += kLanes) {
       for (Index i = 0; i < kLanes; ++i) lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
     }
-    for (const T v : lane) top = v > top ? v : top;
+    for (Index width = kLanes / 2; width > 0; width /= 2) {
+      for (Index i = 0; i < width; ++i)
+        lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
+    }
+    top = lane[0];
   }
   for (; j < n; ++j) top = x[j] > top ? x[j] : top;
   return top;

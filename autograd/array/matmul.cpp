@@ -18,7 +18,7 @@ struct Sizes {
 template <class T>
 void product_rows(Matrix<T> a, Matrix<T> b, T* c, const Sizes& s, Index begin, Index end) {
   a.data += begin * (a.trans == Trans::yes ? 1 : a.stride);
-  gemm<T>(end - begin, s.n, s.k, a, b, T(0), c + begin * s.n, s.n);
+  gemm<T>(end - begin, s.n, s.k, T(1), a, b, T(0), c + begin * s.n, s.n);
 }
 
 // Rows a tile: multiples of 16, at least 64 and a megaflop, about four tiles in a large matrix.

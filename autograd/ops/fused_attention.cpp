@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <memory>
 
 #include "autograd/array/gemm.h"
 #include "autograd/array/lanes.h"
@@ -41,29 +41,35 @@ struct Tile {
   Index row, rows, column, columns;
 };
 
+/// Room for a tile, not initialised.
+template <class T>
+using TileBuffer = std::unique_ptr<T[]>;
+template <class T>
+TileBuffer<T> make_tile() {
+  return TileBuffer<T>(new T[kQueries * kKeys]);
+}
+
 template <class T>
 class Head {
  public:
   Head(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : l_(layout), s_(settings), qkv_(qkv), head_(head), scores_(kQueries * kKeys) {}
+      : l_(layout), s_(settings), qkv_(qkv), head_(head) {}
 
   Matrix<T> part(Index which, Index row, Trans trans = Trans::no) const {
     return {qkv_ + l_.at(head_, which) + row * l_.width(), l_.width(), trans};
   }
-  T* scores() { return scores_.data(); }
+  T* scores() { return scores_.get(); }
 
   /// Columns that queries up to row `last` look at.
   Index seen(Index last) const { return s_.causal == Causal::yes ? last + 1 : l_.T; }
 
   /// scale q k^T of a tile; -inf where a query may not look.
   void compute_scores(const Tile& t) {
-    gemm<T>(t.rows, t.columns, l_.D, part(0, t.row), part(1, t.column, Trans::yes), T(0), scores(),
-            kKeys);
-    const T a = static_cast<T>(s_.scale);
+    gemm<T>(t.rows, t.columns, l_.D, static_cast<T>(s_.scale), part(0, t.row),
+            part(1, t.column, Trans::yes), T(0), scores(), kKeys);
+    if (s_.causal == Causal::no) return;
     for (Index i = 0; i < t.rows; ++i) {
       T* row = scores() + i * kKeys;
-      for (Index j = 0; j < t.columns; ++j) row[j] *= a;
-      if (s_.causal == Causal::no) continue;
       for (Index j = std::max<Index>(0, t.row + i + 1 - t.column); j < t.columns; ++j) {
         row[j] = -std::numeric_limits<T>::infinity();
       }
@@ -89,7 +95,7 @@ class Head {
   const Settings& s_;
   const T* qkv_;
   Index head_;
-  std::vector<T> scores_;
+  TileBuffer<T> scores_ = make_tile<T>();
 };
 
 template <class T>
@@ -110,7 +116,7 @@ class ForwardHead : Head<T> {
         for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= rescale;
       }
       this->drop(tile, this->scores());
-      gemm<T>(rows, D, tile.columns, {this->scores(), kKeys}, this->part(2, column),
+      gemm<T>(rows, D, tile.columns, T(1), {this->scores(), kKeys}, this->part(2, column),
               column == 0 ? T(0) : T(1), out, l_.C);
     }
     for (Index i = 0; i < rows; ++i) {
@@ -147,7 +153,7 @@ class BackwardHead : Head<T> {
   };
 
   BackwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : Head<T>(layout, settings, qkv, head), grads_(kQueries * kKeys) {}
+      : Head<T>(layout, settings, qkv, head) {}
 
   /// The gradients of this head's q, k and v, into its part of a (B, T, 3 C) array.
   void run(const Given& given, T* into) {
@@ -183,37 +189,39 @@ class BackwardHead : Head<T> {
     }
     const T* dropped = weights;
     if (s_.p > 0) {
-      dropped_.assign(this->scores_.begin(), this->scores_.end());
-      this->drop(t, dropped_.data());
-      dropped = dropped_.data();
+      if (!dropped_) dropped_ = make_tile<T>();
+      std::copy_n(weights, t.rows * kKeys, dropped_.get());
+      this->drop(t, dropped_.get());
+      dropped = dropped_.get();
     }
     const Index width = l_.width();
-    gemm<T>(t.columns, D, t.rows, {dropped, kKeys, Trans::yes}, grad, T(1), to(into, 2, t.column),
-            width);
-    gemm<T>(t.rows, t.columns, D, grad, this->part(2, t.column, Trans::yes), T(0), grads_.data(),
-            kKeys);
-    this->drop(t, grads_.data());
+    gemm<T>(t.columns, D, t.rows, T(1), {dropped, kKeys, Trans::yes}, grad, T(1),
+            to(into, 2, t.column), width);
+    gemm<T>(t.rows, t.columns, D, T(1), grad, this->part(2, t.column, Trans::yes), T(0),
+            grads_.get(), kKeys);
+    this->drop(t, grads_.get());
     through_softmax(t, given.out + at, given.grad + at);
-    gemm<T>(t.rows, D, t.columns, {grads_.data(), kKeys}, this->part(1, t.column), T(1),
+    gemm<T>(t.rows, D, t.columns, T(1), {grads_.get(), kKeys}, this->part(1, t.column), T(1),
             to(into, 0, t.row), width);
-    gemm<T>(t.columns, D, t.rows, {grads_.data(), kKeys, Trans::yes}, this->part(0, t.row), T(1),
-            to(into, 1, t.column), width);
+    gemm<T>(t.columns, D, t.rows, T(1), {grads_.get(), kKeys, Trans::yes}, this->part(0, t.row),
+            T(1), to(into, 1, t.column), width);
   }
 
   /// grads_ becomes scale * weights * (grads_ - out . grad), the gradient of q k^T.
   void through_softmax(const Tile& t, const T* out, const T* grad) {
     const T a = static_cast<T>(s_.scale);
+    const T* weights = this->scores();
+    T* grads = grads_.get();
     for (Index i = 0; i < t.rows; ++i) {
       const T *y = out + i * l_.C, *g = grad + i * l_.C;
       const T dot = static_cast<T>(sum_of(l_.D, [y, g](Index d) { return y[d] * g[d]; }));
       for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
-        grads_[static_cast<std::size_t>(j)] =
-            a * this->scores()[j] * (grads_[static_cast<std::size_t>(j)] - dot);
+        grads[j] = a * weights[j] * (grads[j] - dot);
       }
     }
   }
 
-  std::vector<T> grads_, dropped_;
+  TileBuffer<T> grads_ = make_tile<T>(), dropped_;
 };
 
 Layout layout_of(const Tensor& qkv, Index n_head) {

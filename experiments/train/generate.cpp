@@ -40,8 +40,8 @@ std::int64_t draw_token(std::span<const double> logits, const Sampling& sampling
       fail<NumericError>("sampling: expected finite logits, got {} for token {}", logits[i], i);
     }
   }
+  if (sampling.temperature == 0) return std::ranges::max_element(logits) - logits.begin();
   const std::vector<std::size_t> order = by_likelihood(logits);
-  if (sampling.temperature == 0) return static_cast<std::int64_t>(order.front());
   const std::size_t kept = sampling.top_k > 0
                                ? std::min(order.size(), static_cast<std::size_t>(sampling.top_k))
                                : order.size();

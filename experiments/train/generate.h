@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "nn/gpt.h"
@@ -10,7 +11,7 @@ namespace experiments {
 
 /// How the next token is drawn from softmax(logits / temperature).
 struct Sampling {
-  double temperature = 1.0;  // 0: always the most likely token, the first of equals
+  double temperature = 1.0;  // at least 0; 0: always the most likely token, the first of equals
   nn::Index top_k = 0;       // only the k most likely; 0: all
   double top_p = 1.0;        // only the fewest of the most likely that hold this share together
 };
@@ -18,10 +19,10 @@ struct Sampling {
 /// One token of (V) logits; u in [0, 1) decides. NumericError if a logit is not finite.
 std::int64_t draw_token(std::span<const double> logits, const Sampling& sampling, double u);
 
-/// Continues `prompt` (at least one token) by `count` tokens, each from the last block_size ones;
+/// Continues `tokens` (at least one) by `count`, each from the last block_size before it;
 /// take(token) says whether to go on. In evaluation mode, without gradients; the model's own mode
 /// is put back. Draw i is a function of (key, i).
-void generate(nn::GPT& model, std::vector<std::int64_t> prompt, nn::Index count,
+void generate(nn::GPT& model, std::vector<std::int64_t> tokens, nn::Index count,
               const Sampling& sampling, autograd::RandomKey key,
               const std::function<bool(std::int64_t)>& take);
 

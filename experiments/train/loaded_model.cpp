@@ -37,8 +37,8 @@ Index block_size_of(const nn::State& state, const std::string& shown) {
   if (found == state.end()) throw DataError(shown + ": has no tensor 'wpe.weight'");
   const Shape& shape = found->second.shape();
   if (shape.rank() != 2 || shape[0] < 1) {
-    throw DataError(fmt::format("{}: wpe.weight: expected (block size, n_embd), got {}", shown,
-                                shape.str()));
+    throw DataError(
+        fmt::format("{}: wpe.weight: expected (block size, n_embd), got {}", shown, shape.str()));
   }
   return shape[0];
 }
@@ -48,7 +48,8 @@ void check_state(const nn::State& state, const nn::GPTConfig& config, const std:
   for (const auto& [name, shape] : expected) {
     const auto found = state.find(name);
     if (found == state.end()) {
-      throw DataError(fmt::format("{}: has no tensor '{}', which its config asks for", shown, name));
+      throw DataError(
+          fmt::format("{}: has no tensor '{}', which its config asks for", shown, name));
     }
     const Tensor& tensor = found->second;
     if (tensor.shape() != shape) {
@@ -78,8 +79,7 @@ LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
       stored_(checked_config(checkpoint_.config_json, shown_)) {
   if (vocabulary().empty()) throw DataError(shown_ + ": its vocabulary is empty");
   const nn::DType dtype = stored_.dtype == "f32" ? nn::DType::f32 : nn::DType::f64;
-  config_ =
-      stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
+  config_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
   check_state(state(), config_, shown_);
 }
 
@@ -105,7 +105,8 @@ double LoadedModel::forward_bytes(Index batch, nn::DType dtype) const {
   const double T = of(config_.block_size), C = of(config_.n_embd), H = of(config_.n_head);
   double parameters = 0;
   for (const auto& [name, tensor] : state()) parameters += of(tensor.numel());
-  const double sequence = T * (12 * C + 3 * H * T + 2 * of(config_.vocab_size));
+  const double scores = config_.qk_norm == nn::QkNorm::yes ? 3 * H * T : 0;  // else in tiles
+  const double sequence = T * (12 * C + scores + 2 * of(config_.vocab_size));
   return of(autograd::item_size(dtype)) * (parameters + of(batch) * sequence);
 }
 

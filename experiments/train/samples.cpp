@@ -5,19 +5,22 @@
 #include <algorithm>
 
 #include "experiments/train/eval_mode.h"
-#include "experiments/train/trainer.h"
 
 namespace experiments {
 
+std::int64_t start_token(const std::vector<std::string>& vocabulary) {
+  const auto line = std::ranges::find(vocabulary, "\n");
+  return line == vocabulary.end() ? 0 : line - vocabulary.begin();
+}
+
 std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabulary, Index count,
                         autograd::RandomKey key) {
-  const auto line = std::ranges::find(vocabulary, "\n");
-  const std::int64_t first = line == vocabulary.end() ? 0 : line - vocabulary.begin();
   std::string text;
-  generate(model, {first}, count, {.temperature = 0.8}, key, [&](std::int64_t token) {
-    text += vocabulary.at(static_cast<std::size_t>(token));
-    return true;
-  });
+  generate(model, {start_token(vocabulary)}, count, {.temperature = 0.8}, key,
+           [&](std::int64_t token) {
+             text += vocabulary.at(static_cast<std::size_t>(token));
+             return true;
+           });
   return text;
 }
 

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "experiments/train/generate.h"
 #include "experiments/train/source.h"
 
 namespace experiments {
 
-/// `count` characters that the model writes after a new line, or after its first token where the
+/// What a text goes on from where nothing is given: a new line, or the first token where the
 /// vocabulary has none.
+std::int64_t start_token(const std::vector<std::string>& vocabulary);
+
+/// `count` characters that the model writes after its start token.
 std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabulary, Index count,
                         autograd::RandomKey key);
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +30,8 @@ class Vocabulary {
 
  private:
   std::vector<std::string> entries_;
-  std::map<std::string_view, std::int64_t> tokens_;  // views of entries_
-  std::size_t longest_ = 0;                          // bytes of an entry
+  std::map<std::string, std::int64_t, std::less<>> tokens_;
+  std::size_t longest_ = 0;  // bytes of an entry
   std::string separator_;
 };
 

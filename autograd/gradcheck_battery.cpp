@@ -230,6 +230,7 @@ void Battery::check_no_grad() {
 }
 
 void Battery::check_threads() {
+  const SmallPieces small;
   for (int threads = 1; threads <= kMaxThreads; ++threads) {
     set_num_threads(threads);
     if (!same_bits(run(trial_, cotangent_))) {

@@ -29,12 +29,16 @@ double squares(const T* g, Index begin, Index end) {
 }
 
 double sum_of_squares(const Tensor& grad) {
-  constexpr Index kGrain = autograd::kGrain;
-  std::vector<double> pieces(static_cast<std::size_t>((grad.numel() + kGrain - 1) / kGrain));
+  constexpr Index kChunk = 4096;  // its sum has one order for any number of threads
+  const Index n = grad.numel(), chunks = (n + kChunk - 1) / kChunk;
+  std::vector<double> pieces(static_cast<std::size_t>(chunks));
   autograd::dispatch_float(grad.dtype(), "clip_grad_norm", [&](auto tag) {
     const auto* g = grad.data().read<decltype(tag)>().data();
-    autograd::parallel_for(grad.numel(), kGrain, [&](Index begin, Index end) {
-      pieces[static_cast<std::size_t>(begin / kGrain)] = squares(g, begin, end);
+    const Index grain = std::max<Index>(1, autograd::elements_a_piece() / kChunk);
+    autograd::parallel_for(chunks, grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        pieces[static_cast<std::size_t>(i)] = squares(g, i * kChunk, std::min(n, (i + 1) * kChunk));
+      }
     });
   });
   double sum = 0;
@@ -49,9 +53,10 @@ void scale_grad(Tensor parameter, double factor) {
   autograd::dispatch_float(grad.dtype(), "clip_grad_norm", [&](auto tag) {
     using T = decltype(tag);
     grad.write<T>([&](std::span<T> g) {
-      autograd::parallel_for(grad.numel(), autograd::kGrain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) g[i] *= static_cast<T>(factor);
-      });
+      autograd::parallel_for(grad.numel(), autograd::elements_a_piece(),
+                             [&](Index begin, Index end) {
+                               for (Index i = begin; i < end; ++i) g[i] *= static_cast<T>(factor);
+                             });
     });
   });
   parameter.set_grad(grad);

@@ -66,7 +66,7 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
   const Matrix<T> x{a.read<T>().data(), ta == Trans::yes ? s.m : s.k, ta};
   const Matrix<T> y{b.read<T>().data(), tb == Trans::yes ? s.k : s.n, tb};
   const Index tile = tile_rows(s), tiles = (s.m + tile - 1) / tile;
-  const Index grain = std::max<Index>(1, 100'000 / (2 * std::min(tile, s.m) * s.k * s.n));
+  const Index grain = std::max<Index>(1, 500'000 / (2 * std::min(tile, s.m) * s.k * s.n));
   return Array::build<T>(shape, [&](std::span<T> z) {
     parallel_for(count * tiles, grain, [&](Index begin, Index end) {
       for (Index t = begin; t < end; ++t) {

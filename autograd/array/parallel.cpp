@@ -62,7 +62,13 @@ void run_on_threads(Index pieces, int threads, const std::function<void(Index)>&
 }
 #endif
 
+std::atomic<Index> piece_size{16384};
+
 }  // namespace
+
+Index elements_a_piece() { return piece_size.load(std::memory_order_relaxed); }
+SmallPieces::SmallPieces() : before_(piece_size.exchange(256)) {}
+SmallPieces::~SmallPieces() { piece_size = before_; }
 
 int num_threads() { return thread_count(); }
 

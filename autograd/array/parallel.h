@@ -41,7 +41,20 @@ class SerialLibraries {
   int before_;
 };
 
-/// Elements a piece of an elementwise loop: about a quarter of an L1 cache.
-inline constexpr Index kGrain = 4096;
+/// Elements a piece of an elementwise loop: several microseconds of work, as much as makes a thread
+/// worth its start. Smaller arrays stay on one.
+Index elements_a_piece();
+
+/// While it lives, pieces are so small that little arrays run on several threads too: for tests.
+class SmallPieces {
+ public:
+  SmallPieces();
+  ~SmallPieces();
+  SmallPieces(const SmallPieces&) = delete;
+  SmallPieces& operator=(const SmallPieces&) = delete;
+
+ private:
+  Index before_;
+};
 
 }  // namespace autograd

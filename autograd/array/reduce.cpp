@@ -16,6 +16,7 @@ struct Split3 {
 };
 
 constexpr Index kLanes = 8;
+constexpr Index kChunk = 4096;
 constexpr Index kColumns = 256;  // double accumulators that stay in the L1 cache
 
 template <class T>
@@ -29,20 +30,25 @@ double sum_chunk(const T* x, Index n) {
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-// Chunks of kGrain, added in order: the same bits however many threads take part.
+// Chunks of kChunk, added in order: the same bits however many threads take part.
 template <class T>
 double sum_run(const T* x, Index n) {
   double total = 0;
-  for (Index i = 0; i < n; i += kGrain) total += sum_chunk(x + i, std::min(kGrain, n - i));
+  for (Index i = 0; i < n; i += kChunk) total += sum_chunk(x + i, std::min(kChunk, n - i));
   return total;
 }
 
 template <class T>
 double sum_run_parallel(const T* x, Index n) {
-  std::vector<double> chunk(static_cast<std::size_t>((n + kGrain - 1) / kGrain));
-  parallel_for(n, kGrain, [&](Index begin, Index end) {
-    chunk[static_cast<std::size_t>(begin / kGrain)] = sum_chunk(x + begin, end - begin);
-  });
+  const Index chunks = (n + kChunk - 1) / kChunk;
+  std::vector<double> chunk(static_cast<std::size_t>(chunks));
+  parallel_for(chunks, std::max<Index>(1, elements_a_piece() / kChunk),
+               [&](Index begin, Index end) {
+                 for (Index i = begin; i < end; ++i) {
+                   chunk[static_cast<std::size_t>(i)] =
+                       sum_chunk(x + i * kChunk, std::min(kChunk, n - i * kChunk));
+                 }
+               });
   double total = 0;
   for (const double c : chunk) total += c;
   return total;
@@ -51,7 +57,7 @@ double sum_run_parallel(const T* x, Index n) {
 template <class T>
 void sum_columns(const T* x, T* y, const Split3& s) {
   const Index blocks = (s.inner + kColumns - 1) / kColumns;
-  const Index grain = std::max<Index>(1, kGrain / std::max<Index>(1, s.n * kColumns));
+  const Index grain = std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n * kColumns));
   parallel_for(s.outer * blocks, grain, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
       const Index first = b % blocks * kColumns, width = std::min(kColumns, s.inner - first);
@@ -73,7 +79,7 @@ void sum_middle(const T* x, T* y, const Split3& s) {
     *y = static_cast<T>(sum_run_parallel(x, s.n));
     return;
   }
-  parallel_for(s.outer, std::max<Index>(1, kGrain / std::max<Index>(1, s.n)),
+  parallel_for(s.outer, std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n)),
                [&](Index begin, Index end) {
                  for (Index r = begin; r < end; ++r)
                    y[r] = static_cast<T>(sum_run(x + r * s.n, s.n));
@@ -83,7 +89,7 @@ void sum_middle(const T* x, T* y, const Split3& s) {
 // better(x, m) says that x replaces m; a NaN replaces all and is replaced by none.
 template <class T, class Better>
 void extreme_middle(const T* x, T* y, const Split3& s, Better better) {
-  const Index grain = std::max<Index>(1, kGrain / std::max<Index>(1, s.n * s.inner));
+  const Index grain = std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n * s.inner));
   parallel_for(s.outer, grain, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const T* from = x + r * s.n * s.inner;

@@ -18,9 +18,10 @@ template <class F>
 void for_rows(const Array& a, F row) {
   const Index n = a.shape()[a.rank() - 1];
   if (a.numel() == 0) return;
-  parallel_for(a.numel() / n, std::max<Index>(1, kGrain / n), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) row(r * n, n);
-  });
+  parallel_for(a.numel() / n, std::max<Index>(1, elements_a_piece() / n),
+               [&](Index begin, Index end) {
+                 for (Index r = begin; r < end; ++r) row(r * n, n);
+               });
 }
 
 // f on the array with `axis` last; most calls have it there already.

@@ -15,7 +15,7 @@ namespace {
 
 struct Rows {
   Index count, width;
-  Index grain() const { return std::max<Index>(1, kGrain / 4 / width); }
+  Index grain() const { return std::max<Index>(1, elements_a_piece() / 4 / width); }
 };
 
 /// The number of rows that count.

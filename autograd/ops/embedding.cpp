@@ -28,7 +28,9 @@ void add_rows(const Array& g, const Array& index, Array& into) {
   const T* from = g.read<T>().data();
   into.write<T>([&](std::span<T> to) {
     // Columns in parallel, rows in order: equal indices add up without a race.
-    parallel_for(width, 64, [&](Index begin, Index end) {
+    const Index grain =
+        std::max<Index>(64, elements_a_piece() / std::max<Index>(1, std::ssize(rows)));
+    parallel_for(width, grain, [&](Index begin, Index end) {
       for (std::size_t r = 0; r < rows.size(); ++r) {
         T* row = to.data() + rows[r] * width;
         for (Index j = begin; j < end; ++j) row[j] += from[static_cast<Index>(r) * width + j];

@@ -23,6 +23,7 @@ struct Layout {
   Index B, T, C, H, D;
   Index width() const { return 3 * C; }
   Index heads() const { return B * H; }
+  Index grain() const { return std::max<Index>(1, 100'000 / std::max<Index>(1, T * T * D)); }
   Index at(Index head, Index part) const {  // part 0, 1, 2: first element of q, k, v of a head
     return head / H * T * width() + part * C + head % H * D;
   }
@@ -240,7 +241,7 @@ Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& log_s
   return Array::build<T>(Shape{l.B, l.T, l.C}, [&](std::span<T> out) {
     log_sums = Array::build<T>(Shape{l.heads(), l.T}, [&](std::span<T> sums) {
       const Index tiles = (l.T + kQueries - 1) / kQueries;
-      parallel_for(l.heads() * tiles, 1, [&](Index begin, Index end) {
+      parallel_for(l.heads() * tiles, l.grain(), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
           const Index head = i / tiles, row = i % tiles * kQueries;
           ForwardHead<T>(l, s, from, head)
@@ -259,7 +260,7 @@ Array backward(const Array& qkv, const Layout& l, const Settings& s, const Array
   const typename BackwardHead<T>::Given given{out.read<T>().data(), log_sums.read<T>().data(),
                                               g.read<T>().data()};
   return Array::build<T>(qkv.shape(), [&](std::span<T> into) {
-    parallel_for(l.heads(), 1, [&](Index begin, Index end) {
+    parallel_for(l.heads(), l.grain(), [&](Index begin, Index end) {
       for (Index head = begin; head < end; ++head) {
         BackwardHead<T>(l, s, from, head).run(given, into.data());
       }

@@ -39,7 +39,7 @@ Array curve(const Array& a, Array& slopes, F f) {
   const T* x = a.read<T>().data();
   return Array::build<T>(a.shape(), [&](std::span<T> y) {
     slopes = Array::build<T>(a.shape(), [&](std::span<T> slope) {
-      parallel_for(a.numel(), kGrain, [&](Index begin, Index end) {
+      parallel_for(a.numel(), elements_a_piece(), [&](Index begin, Index end) {
         T *value = y.data(), *derivative = slope.data();
         for (Index i = begin; i < end; ++i) {
           const Point<T> p = f(x[i]);

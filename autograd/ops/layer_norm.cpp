@@ -15,7 +15,7 @@ namespace {
 
 struct Rows {
   Index count, width;
-  Index grain() const { return std::max<Index>(1, kGrain / width); }
+  Index grain() const { return std::max<Index>(1, elements_a_piece() / width); }
 };
 
 void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {

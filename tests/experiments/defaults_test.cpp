@@ -17,7 +17,7 @@ using test::Outcome;
 
 /// Commands that are meant to take long, or that need a file.
 bool is_work(const std::string& name) {
-  constexpr const char* kNames[] = {"train", "sample"};
+  constexpr const char* kNames[] = {"bench", "convert", "eval", "recall", "sample", "train"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 

@@ -78,6 +78,20 @@ TEST(Help, OfTheProgramListsTheCommands) {
   }
 }
 
+/// What examples that read something read.
+void prepare(const std::string& command, const test::Folder& folder) {
+  if (command != "convert" && command != "eval" && command != "sample") return;
+  const std::string run = folder / "out";
+  const Outcome trained =
+      test::in_process({"train", "--out-dir", run, "--max-iters", "1", "--n-head", "12", "--n-embd",
+                        "12", "--eval-iters", "1"});
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  if (command != "convert") return;
+  const Outcome converted = test::in_process(
+      {"convert", "--to", "gpt2", "--input", run, "--output", folder / "gpt2.safetensors"});
+  EXPECT_EQ(converted.code, 0) << converted.err;
+}
+
 TEST(Help, EveryExampleIsAGoodCommandLine) {
   for (const Entry& entry : registry()) {
     const std::string example = entry.example;
@@ -89,6 +103,7 @@ TEST(Help, EveryExampleIsAGoodCommandLine) {
     wordfree(&shell);
     words.push_back("--quick");
     const test::Folder folder;  // for what it writes
+    prepare(entry.name, folder);
     const Outcome outcome = test::execute(words, [&folder] {
       if (chdir(folder.path().c_str()) != 0) _exit(99);
     });

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "autograd/array/parallel.h"
+#include "experiments/bench/measure.h"
+#include "experiments/bench/peak.h"
+#include "experiments/bench/workloads.h"
+#include "experiments/experiment.h"
+#include "experiments/report/numbers.h"
+
+namespace experiments {
+namespace {
+
+constexpr const char* kPeak = "peak";
+
+constexpr const char* kNotes[] = {
+    "Timings: no two runs print the same numbers. GFLOP/s are of the median; of peak: of the best "
+    "sample of the row `peak` on as many threads.",
+    "Counted are 2 m n k operations a product of matrices and nothing else where there is one; in "
+    "gelu, layer_norm and softmax every operation on an element, exp and erf as one.",
+    "attention, gelu, layer_norm, mlp and softmax: forward and backward; gpt_step: forward, "
+    "backward, clipping, AdamW.",
+};
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Workload& workload : headline_workloads(DType::f32)) all.push_back(workload.name);
+  all.insert(std::ranges::lower_bound(all, kPeak), kPeak);
+  return all;
+}
+
+std::vector<Column> columns() {
+  return {{"name", "name"},
+          {"shape", "shape"},
+          {"threads", "threads"},
+          {"median_ms", "median ms"},
+          {"min_ms", "min ms"},
+          {"samples", ""},
+          {"gflop", ""},
+          {"gflops", "GFLOP/s"},
+          {"share_of_peak", "of peak"},
+          {"tokens_per_s", ""}};
+}
+
+/// `gradlab bench`: how long the pieces of work take that training and the experiments are made of.
+class Bench : public Experiment {
+ public:
+  void add_options(Options& options) override {
+    options.choices("--only", only_, names(),
+                    "what to time, the peak always besides; timings: no two runs print the same "
+                    "numbers");
+  }
+  DType default_dtype() const override { return DType::f32; }
+  Report run(const Run& run) override;
+
+ private:
+  double time_peak(const Run& run, int threads, Report& report) const;
+  void time_all(std::vector<Workload> works, const Run& run, Report& report) const;
+
+  std::vector<std::string> only_ = names();
+};
+
+Patience patience(const Run& run) {
+  return run.quick ? Patience{.seconds = 0.05, .min_samples = 3} : Patience{};
+}
+
+std::vector<Value> row_of(const Workload& work, int threads, const Timing& timing, double peak) {
+  const double rate = work.flops / timing.median;
+  const double tokens = work.tokens > 0 ? static_cast<double>(work.tokens) / timing.median : NAN;
+  return {work.name,
+          work.shape,
+          std::int64_t{threads},
+          timing.median * 1e3,
+          timing.min * 1e3,
+          std::int64_t{timing.samples},
+          work.flops / 1e9,
+          rate / 1e9,
+          rate / peak,
+          tokens};
+}
+
+// The best that was seen, in operations a second.
+double Bench::time_peak(const Run& run, int threads, Report& report) const {
+  constexpr Index kRounds = 4'000'000;  // some ten milliseconds, so that waking threads is nothing
+  const Workload work{.name = kPeak,
+                      .shape = fmt::format("{} bits at once", fma_bits()),
+                      .flops = threads * fma_flops(run.dtype, kRounds),
+                      .prepare = {}};
+  const Timing timing = time_of([&] { fma_burst(run.dtype, kRounds, threads); }, patience(run));
+  const double peak = work.flops / timing.min;
+  report.rows.push_back(row_of(work, threads, timing, peak));
+  return peak;
+}
+
+void Bench::time_all(std::vector<Workload> works, const Run& run, Report& report) const {
+  const std::set<int> counts{1, run.threads};  // in this order, so that --threads stays set
+  const auto all = static_cast<double>(counts.size() * (works.size() + 1));
+  for (const int threads : counts) {
+    autograd::set_num_threads(threads);
+    const auto progress = [&] { run.progress(static_cast<double>(report.rows.size()) / all); };
+    progress();
+    const double peak = time_peak(run, threads, report);
+    for (const Workload& work : works) {
+      progress();
+      const Timing timing = time_of(work.prepare(), patience(run));
+      report.rows.push_back(row_of(work, threads, timing, peak));
+      if (work.tokens == 0) continue;
+      const double rate = static_cast<double>(work.tokens) / timing.median;
+      report.notes.push_back(fmt::format("{}: {} tokens/s with {} thread{}.", work.name,
+                                         grouped(std::llround(rate)), threads,
+                                         threads == 1 ? "" : "s"));
+    }
+  }
+}
+
+Report Bench::run(const Run& run) {
+  std::vector<Workload> works = headline_workloads(run.dtype);
+  std::erase_if(works, [this](const Workload& w) { return !std::ranges::count(only_, w.name); });
+  Report report;
+  report.columns = columns();
+  time_all(std::move(works), run, report);
+  for (const char* line : kNotes) report.notes.emplace_back(line);
+  return report;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_bench() { return std::make_unique<Bench>(); }
+
+}  // namespace experiments

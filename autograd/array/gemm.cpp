@@ -18,8 +18,6 @@ template <class T>
 using Result = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
                           Eigen::Unaligned, Eigen::OuterStride<>>;
 
-constexpr Index kTiny = 1000;  // products of so few multiplications are not worth any packing
-
 // A transposed row-major operand is a column-major one.
 template <class T, Eigen::StorageOptions order_a, Eigen::StorageOptions order_b>
 void eigen_gemm(Index m, Index n, Index k, T alpha, const T* a, Index lda, const T* b, Index ldb,
@@ -27,14 +25,8 @@ void eigen_gemm(Index m, Index n, Index k, T alpha, const T* a, Index lda, const
   const Operand<T, order_a> x(a, m, k, Eigen::OuterStride<>(lda));
   const Operand<T, order_b> y(b, k, n, Eigen::OuterStride<>(ldb));
   Result<T> z(c, m, n, Eigen::OuterStride<>(ldc));
-  if (m * n * k <= kTiny) {
-    if (beta == T(0)) z.noalias() = alpha * x.lazyProduct(y);
-    else z.noalias() += alpha * x.lazyProduct(y);
-  } else if (beta == T(0)) {
-    z.noalias() = alpha * x * y;
-  } else {
-    z.noalias() += alpha * x * y;
-  }
+  if (beta == T(0)) z.noalias() = alpha * x * y;
+  else z.noalias() += alpha * x * y;
 }
 
 template <class T>
@@ -57,10 +49,12 @@ void gemm(Index m, Index n, Index k, double alpha, Matrix<double> a, Matrix<doub
 
 #ifdef GRADLAB_ONEDNN
 
+constexpr Index kSmall = 40'000;  // multiplications up to which Eigen is the faster one
+
 template <>
 void gemm(Index m, Index n, Index k, float alpha, Matrix<float> a, Matrix<float> b, float beta,
           float* c, Index c_stride) {
-  if (m * n * k <= kTiny) return eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+  if (m * n * k <= kSmall) return eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
   const auto letter = [](Trans trans) { return trans == Trans::yes ? 'T' : 'N'; };
   const SerialLibraries serial;
   const dnnl_status_t status = dnnl_sgemm(letter(a.trans), letter(b.trans), m, n, k, alpha, a.data,

@@ -96,7 +96,7 @@ void Options::choices(const std::string& flag, std::vector<std::string>& target,
                       std::vector<std::string> allowed, const std::string& help) {
   const std::string shown = fmt::format("{}: {}", help, join(allowed, ", "));
   add(
-      flag, "NAME,...", shown, join(target, ","),
+      flag, "NAME,...", shown, target == allowed ? "all" : join(target, ","),
       [=, &target](const std::string& text) { target = parse_choices(flag, text, allowed); },
       allowed);
 }

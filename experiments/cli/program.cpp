@@ -118,7 +118,7 @@ int run_command(Command& command, const std::string& line, const World& world) {
       progress.show(share);
     };
     run.status = [&progress](const std::string& text) { progress.show(text); };
-    run.say = [&progress](const std::string& line) { progress.say(line); };
+    run.say = [&progress](const std::string& text) { progress.say(text); };
     run.stream = [&](const std::string& piece) {
       if (common.format != "table" || common.out != "-") return false;
       write_all(world.out, piece, "stdout");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "autograd/array/elementwise.h"
 #include "experiments/checkpoint/checkpoint.h"
 #include "run.h"
 
@@ -147,9 +148,9 @@ TEST(Train, TakesUnderscoresInNames) {
 
 TEST(Train, StopsBeforeTheUpdateThatIsNotFinite) {
   const Folder folder;
-  const Outcome outcome = in_process(
-      tiny(folder / "run", {"--max-iters", "50", "--optimizer", "sgd", "--learning-rate", "1e6",
-                            "--min-lr", "0", "--grad-clip", "0", "--warmup-iters", "0"}));
+  const Outcome outcome =
+      in_process(tiny(folder / "run", {"--max-iters", "50", "--optimizer", "sgd", "--learning-rate",
+                                       "1e6", "--min-lr", "0", "--grad-clip", "0"}));
   EXPECT_EQ(outcome.code, 5);
   EXPECT_THAT(outcome.err, HasSubstr("error: iteration "));
   EXPECT_THAT(outcome.err, HasSubstr("GPT"));

@@ -9,7 +9,7 @@ usage="usage: ./bootstrap.sh run [OPTION...]   build the program and run: gradla
 
 build_packages=(g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev
                 libgtest-dev libgmock-dev libdnnl-dev)
-ci_packages=(ccache clang-14 clang-format-14 libc++-14-dev libc++abi-14-dev)
+ci_packages=(clang-14 clang-format-14 libc++-14-dev libc++abi-14-dev)
 
 die() {
   echo "bootstrap.sh: $*" >&2

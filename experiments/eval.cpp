@@ -108,7 +108,7 @@ Tally Eval::tally(nn::GPT& model, const std::vector<Batch>& batches, const Run& 
       sum.characters += static_cast<std::int64_t>(
           characters(loaded_->vocabulary()[static_cast<std::size_t>(target)]));
     }
-    const Evaluation seen = evaluate(model, {batch});
+    const Evaluation seen = evaluate(model, 1, [&batch](Index) { return batch; });
     sum.tokens += tokens;
     sum.loss += seen.loss * static_cast<double>(tokens);
     sum.right += seen.accuracy * static_cast<double>(tokens);
@@ -149,7 +149,7 @@ Report Eval::run(const Run& run) {
       is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
                             "own",
                             quote(path, kMostShown), loaded().config().block_size)
-              : fmt::format("on the answers of task {}", loaded().stored().config.task))};
+              : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;
 }
 

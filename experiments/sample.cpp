@@ -138,7 +138,7 @@ std::vector<Sample::Prompt> Sample::prompts(const Run& run, const Vocabulary& vo
     const Index length = std::ssize(prompt.tokens), block = loaded().config().block_size;
     if (length > block) {
       throw DataError(fmt::format("--prompt: expected at most the {} tokens of task {}, got {}",
-                                  block, loaded().stored().config.task, length));
+                                  block, loaded().stored().config.task_name(), length));
     }
     prompt.count = block + 1 - length;
   }

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <set>
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
@@ -55,17 +57,19 @@ class Train : public Experiment {
   void finish(const Run& run);
   void first_look(const Run& run);
   void update(const Run& run);
-  void tell(const Run& run, const std::vector<LayerStats>& layers) const;
+  void tell(const Run& run, const std::vector<LayerStats>& layers);
   void evaluate_now(const Run& run);
-  void add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh);
+  enum class Last : bool { no, yes };  // the evaluation at the end, of all the data there is
+  void add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh, Last last);
   void save();
   void show_status(const Run& run) const;
-  std::vector<Batch> some(Batch (Source::*batch)(Index, autograd::RandomKey) const,
-                          std::uint64_t stream) const;
+  Evaluation evaluate_some(Batch (Source::*batch)(Index, autograd::RandomKey) const,
+                           std::uint64_t stream) const;
   double tokens_per_second() const;  // since this process began
   std::string speed() const;
 
   TrainConfig config_;
+  TrainConfig stored_;  // of the run that --resume goes on with
   std::string preset_ = "none";
   std::string out_dir_ = "out";
   bool resume_ = false;
@@ -79,6 +83,7 @@ class Train : public Experiment {
   Iteration now_{
       .loss = std::nan(""), .grad_norm = std::nan(""), .lr = std::nan("")};  // the latest
   ZScore loss_z_, norm_z_;
+  std::set<std::string> told_;  // levels and heads that were warned of
   std::uint64_t seed_ = 0;
   Index first_ = 0;  // iterations done before this process
   Index last_ = 0;   // and at the end
@@ -102,11 +107,22 @@ std::vector<std::string> Train::underlying_options() {
     throw UsageError(fmt::format("--resume: expected a run in --out-dir {}, found no {}",
                                  quote(out_dir_), quote(folder.checkpoint_path())));
   }
-  return parse_config(folder.load().config_json, quote(folder.checkpoint_path())).words();
+  const StoredConfig stored =
+      parse_config(folder.load().config_json, quote(folder.checkpoint_path()));
+  stored_ = stored.config;
+  return stored.words();
 }
 
 void Train::validate(const Run&) {
   config_.validate();
+  if (!resume_) config_.refuse_idle();
+  if (preset_ != "none" && config_.data.empty()) {
+    throw UsageError(fmt::format("--preset {}: expected --data FILE with a text", preset_));
+  }
+  if (resume_ && preset_ != "none") {
+    throw UsageError("--resume and --preset: expected one of them; a run keeps its options");
+  }
+  if (resume_) config_.require_same_run(stored_);
   if (resume_ && overwrite_) throw UsageError("--resume and --overwrite: expected one of them");
   if (!resume_ && !overwrite_ && RunFolder(out_dir_).has_checkpoint()) {
     throw UsageError(fmt::format(
@@ -121,14 +137,23 @@ double Train::bytes_needed(const Run& run) const {
 
 Report Train::run(const Run& run) {
   begin(run);
-  iterate(run);
-  finish(run);
+  try {
+    iterate(run);
+    finish(run);
+  } catch (const Interrupted&) {  // between two iterations, always
+    save();
+    run.say(fmt::format("stopped after {} iterations; --resume goes on", trainer_->iteration()));
+    throw;
+  }
   return std::move(report_);
 }
 
 void Train::begin(const Run& run) {
   last_ = run.quick ? std::min<Index>(config_.max_iters, 50) : config_.max_iters;
   seed_ = run.seed;
+  if (!config_.data.empty()) {  // as --resume and eval may come from another folder
+    config_.data = std::filesystem::absolute(config_.data).lexically_normal().string();
+  }
   source_ = make_source(config_, run.seed);
   trainer_ = std::make_unique<Trainer>(config_, *source_, run.seed, run.dtype);
   const RunFolder folder(out_dir_);
@@ -136,6 +161,9 @@ void Train::begin(const Run& run) {
   folder.create();
   folder.write("config.json", config_.json(run.seed, run.dtype) + '\n');
   first_ = trainer_->iteration();
+  if (first_ >= last_ && resume_) {
+    run.say(fmt::format("the run has {} iterations already; --max-iters is {}", first_, last_));
+  }
   log_ = std::make_unique<MetricsLog>(folder, first_);
   report_ = {};
   report_.columns = {{"iter", "iter"},
@@ -150,13 +178,10 @@ void Train::begin(const Run& run) {
 void Train::iterate(const Run& run) {
   while (trainer_->iteration() < last_) {
     const Index i = trainer_->iteration();
-    if (i % config_.eval_interval == 0 && (i > first_ || i == 0)) evaluate_now(run);
+    if (i % config_.eval_interval == 0 && log_->last_evaluation() < i) evaluate_now(run);
     if (i == 0) first_look(run);
     else now_ = trainer_->look();
     update(run);
-    if (!interrupted()) continue;
-    save();
-    run.say(fmt::format("stopped after {} iterations; --resume goes on", trainer_->iteration()));
     throw_if_interrupted();
   }
 }
@@ -195,10 +220,11 @@ void Train::update(const Run& run) {
   show_status(run);
 }
 
-/// Heads whose logits run away, always; everything else only to a person who looks on.
-void Train::tell(const Run& run, const std::vector<LayerStats>& layers) const {
+/// Heads whose logits run away, once each; everything else only to a person who looks on.
+void Train::tell(const Run& run, const std::vector<LayerStats>& layers) {
   for (const StatsRow& row : rows_of(layers)) {
-    if (row.level == "warn" || row.level == "alarm") {
+    if ((row.level == "warn" || row.level == "alarm") &&
+        told_.insert(row.level + row.name).second) {
       run.say(fmt::format("{}: iter {}: the logits of {} reach {:.3g}", row.level,
                           trainer_->iteration(), row.name, value_of(row, "max_logit")));
     }
@@ -210,32 +236,29 @@ void Train::tell(const Run& run, const std::vector<LayerStats>& layers) const {
   }
 }
 
-std::vector<Batch> Train::some(Batch (Source::*batch)(Index, autograd::RandomKey) const,
-                               std::uint64_t stream) const {
-  std::vector<Batch> batches;
-  for (Index i = 0; i < config_.eval_iters; ++i) {
-    const auto number = static_cast<std::uint64_t>(i);
-    batches.push_back(((*source_).*batch)(config_.batch_size, {seed_ ^ stream, number}));
-  }
-  return batches;
+Evaluation Train::evaluate_some(Batch (Source::*batch)(Index, autograd::RandomKey) const,
+                                std::uint64_t stream) const {
+  return evaluate(trainer_->model(), config_.eval_iters, [&](Index i) {
+    return ((*source_).*batch)(config_.batch_size, {seed_ ^ stream, static_cast<std::uint64_t>(i)});
+  });
 }
 
 void Train::evaluate_now(const Run& run) {
-  const Evaluation seen = evaluate(trainer_->model(), some(&Source::train_batch, kTrainSample));
-  const Evaluation fresh =
-      evaluate(trainer_->model(), some(&Source::validation_batch, kValidation));
-  add_row(run, seen, fresh);
+  const Evaluation seen = evaluate_some(&Source::train_batch, kTrainSample);
+  const Evaluation fresh = evaluate_some(&Source::validation_batch, kValidation);
+  add_row(run, seen, fresh, Last::no);
   save();
 }
 
-void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh) {
+void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh, Last last) {
   const Index i = trainer_->iteration();
   report_.rows.push_back(
       {std::int64_t{i}, seen.loss, fresh.loss, fresh.accuracy, now_.lr, now_.grad_norm});
   log_->add({{"iter", i},
              {"train_loss", seen.loss},
              {"val_loss", fresh.loss},
-             {"val_accuracy", fresh.accuracy}});
+             {"val_accuracy", fresh.accuracy},
+             {"final", std::int64_t{last == Last::yes}}});
   run.say(fmt::format(
       "iter {}: train loss {:.4f}, val loss {:.4f}{}, {}", grouped(i), seen.loss, fresh.loss,
       source_->is_text() ? "" : fmt::format(" ({:.1f} % right)", 100 * fresh.accuracy), speed()));
@@ -244,8 +267,10 @@ void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fr
 /// What the last evaluation goes over is all there is of a text's validation part.
 void Train::finish(const Run& run) {
   nn::GPT& model = trainer_->model();
-  add_row(run, evaluate(model, some(&Source::train_batch, kTrainSample)),
-          evaluate(model, source_->final_batches()));
+  const std::vector<Batch> all = source_->final_batches();
+  const Evaluation fresh = evaluate(model, std::ssize(all),
+                                    [&all](Index i) { return all[static_cast<std::size_t>(i)]; });
+  add_row(run, evaluate_some(&Source::train_batch, kTrainSample), fresh, Last::yes);
   save();
   const autograd::RandomKey key{seed_ ^ kValidation, 0};
   const std::string samples =

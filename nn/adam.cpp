@@ -74,9 +74,9 @@ void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
     p.write<T>([&](std::span<T> x) {
       slots[0].write<T>([&](std::span<T> m) {
         slots[1].write<T>([&](std::span<T> v) {
-          autograd::parallel_for(p.numel(), autograd::elements_a_piece(), [&](Index begin, Index end) {
-            step(x.data(), g, m.data(), v.data(), begin, end);
-          });
+          autograd::parallel_for(
+              p.numel(), autograd::elements_a_piece(),
+              [&](Index begin, Index end) { step(x.data(), g, m.data(), v.data(), begin, end); });
         });
       });
     });

@@ -23,7 +23,7 @@ class Mlp : public Module {
   explicit Mlp(Index n_embd, const MlpOptions& options = {},
                Generator& generator = autograd::default_generator());
 
-  const Linear& proj() const { return proj_; }  // what a residual stream is added to
+  const Linear& proj() const { return proj_; }  // what is added to the residual stream
 
  private:
   Tensor forward(const Tensor& x) override;

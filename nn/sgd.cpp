@@ -53,15 +53,15 @@ void Sgd::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots, const S
     const T* g = grad.data().read<T>().data();
     p.write<T>([&](std::span<T> x) {
       if (slots.empty()) {
-        autograd::parallel_for(p.numel(), autograd::elements_a_piece(), [&](Index begin, Index end) {
-          step.plain(x.data(), g, begin, end);
-        });
+        autograd::parallel_for(
+            p.numel(), autograd::elements_a_piece(),
+            [&](Index begin, Index end) { step.plain(x.data(), g, begin, end); });
         return;
       }
       slots[0].write<T>([&](std::span<T> b) {
-        autograd::parallel_for(p.numel(), autograd::elements_a_piece(), [&](Index begin, Index end) {
-          step.with_momentum(x.data(), g, b.data(), begin, end);
-        });
+        autograd::parallel_for(
+            p.numel(), autograd::elements_a_piece(),
+            [&](Index begin, Index end) { step.with_momentum(x.data(), g, b.data(), begin, end); });
       });
     });
   });

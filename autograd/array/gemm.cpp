@@ -56,7 +56,7 @@ void gemm(Index m, Index n, Index k, float alpha, Matrix<float> a, Matrix<float>
           float* c, Index c_stride) {
   if (m * n * k <= kSmall) return eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
   const auto letter = [](Trans trans) { return trans == Trans::yes ? 'T' : 'N'; };
-  const SerialLibraries serial;
+  const LibraryCall call;
   const dnnl_status_t status = dnnl_sgemm(letter(a.trans), letter(b.trans), m, n, k, alpha, a.data,
                                           a.stride, b.data, b.stride, beta, c, c_stride);
   if (status != dnnl_success) {

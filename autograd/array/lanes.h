@@ -19,7 +19,7 @@ double sum_of(Index n, F term) {
   return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
-/// The largest of x[0] to x[n - 1], n at least 1; where one of them is NaN, it or any other.
+/// The largest of x[0] to x[n - 1], n at least 1; unspecified where one is NaN.
 template <class T>
 T max_of(const T* x, Index n) {
   constexpr Index kLanes = 16;

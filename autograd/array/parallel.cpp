@@ -1,10 +1,14 @@
 #include "autograd/array/parallel.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 
+#include "autograd/array/thread_team.h"
 #include "autograd/errors.h"
 
 #ifdef _OPENMP
@@ -16,9 +20,9 @@ namespace {
 
 int default_threads() {
 #ifdef _OPENMP
-  return std::max(1, omp_get_max_threads());
+  return std::max(1, omp_get_max_threads());  // so that OMP_NUM_THREADS counts
 #else
-  return 1;
+  return ThreadTeam::processors();
 #endif
 }
 
@@ -27,8 +31,11 @@ std::atomic<int>& thread_count() {
   return count;
 }
 
-// The exception of the lowest piece that threw: one that left an OpenMP region would end the
-// program.
+std::atomic<Index> piece_size{16384};
+
+thread_local bool in_parallel = false;
+
+// The exception of the lowest piece that threw: one that left its thread would end the program.
 class FirstError {
  public:
   void keep(Index piece) noexcept {
@@ -47,28 +54,7 @@ class FirstError {
   Index piece_ = 0;
 };
 
-#ifdef _OPENMP
-void run_on_threads(Index pieces, int threads, const std::function<void(Index)>& piece) {
-  FirstError error;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (Index i = 0; i < pieces; ++i) {
-    try {
-      piece(i);
-    } catch (...) {
-      error.keep(i);
-    }
-  }
-  error.rethrow();
-}
-#endif
-
-std::atomic<Index> piece_size{16384};
-
 }  // namespace
-
-Index elements_a_piece() { return piece_size.load(std::memory_order_relaxed); }
-SmallPieces::SmallPieces() : before_(piece_size.exchange(256)) {}
-SmallPieces::~SmallPieces() { piece_size = before_; }
 
 int num_threads() { return thread_count(); }
 
@@ -77,26 +63,60 @@ void set_num_threads(int n) {
   thread_count() = n;
 }
 
+Index elements_a_piece() { return piece_size.load(std::memory_order_relaxed); }
+SmallPieces::SmallPieces() : before_(piece_size.exchange(256)) {}
+SmallPieces::~SmallPieces() { piece_size = before_; }
+
+namespace {
+
+/// What a thread had before its outermost LibraryCall.
+struct Before {
+  int calls = 0;
+  int threads = 1;
+  sigset_t signals{};
+};
+thread_local Before before;
+
+}  // namespace
+
+LibraryCall::LibraryCall() {
+  if (before.calls++ > 0) return;
 #ifdef _OPENMP
-SerialLibraries::SerialLibraries() : before_(omp_get_max_threads()) {
-  if (before_ != 1) omp_set_num_threads(1);
-}
-SerialLibraries::~SerialLibraries() {
-  if (before_ != 1) omp_set_num_threads(before_);
-}
-#else
-SerialLibraries::SerialLibraries() : before_(1) {}
-SerialLibraries::~SerialLibraries() = default;
+  before.threads = omp_get_max_threads();
+  if (before.threads != 1) omp_set_num_threads(1);
 #endif
+  if (ThreadTeam::on_worker()) return;  // they take no signals
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before.signals);
+}
+
+LibraryCall::~LibraryCall() {
+  if (--before.calls > 0) return;
+#ifdef _OPENMP
+  if (before.threads != 1) omp_set_num_threads(before.threads);
+#endif
+  if (!ThreadTeam::on_worker()) pthread_sigmask(SIG_SETMASK, &before.signals, nullptr);
+}
 
 void detail::run_pieces(Index n, Index grain, const std::function<void(Index, Index)>& f) {
   grain = std::max<Index>(grain, 1);
   const Index pieces = (n - 1) / grain + 1;
   const auto piece = [&](Index i) { f(i * grain, std::min(n, (i + 1) * grain)); };
-#ifdef _OPENMP
   const int threads = static_cast<int>(std::min<Index>(num_threads(), pieces));
-  if (threads > 1 && !omp_in_parallel()) return run_on_threads(pieces, threads, std::ref(piece));
-#endif
+  FirstError error;
+  const auto guarded = [&](Index i) {
+    const bool outer = std::exchange(in_parallel, true);
+    try {
+      piece(i);
+    } catch (...) {
+      error.keep(i);
+    }
+    in_parallel = outer;
+  };
+  if (threads > 1 && !in_parallel && ThreadTeam::run(pieces, threads, guarded)) {
+    return error.rethrow();
+  }
   for (Index i = 0; i < pieces; ++i) piece(i);
 }
 

@@ -6,7 +6,8 @@
 
 namespace autograd {
 
-/// How many threads parallel_for may use; at first OpenMP's own default, 1 without OpenMP.
+/// How many threads parallel_for may use; at first as many as there are processors, or what
+/// OMP_NUM_THREADS says where the build has OpenMP.
 int num_threads();
 void set_num_threads(int n);  // ValueError unless n >= 1
 
@@ -18,7 +19,7 @@ void run_pieces(Index n, Index grain, const std::function<void(Index, Index)>& f
 /// shorter), on several threads when there is more than one piece. The pieces depend on n and grain
 /// alone, so results that each piece computes by itself have the same bits for any thread count.
 /// Nested calls run serially. If pieces throw, the exception of the lowest one is rethrown here.
-/// This is the only place in the project that knows OpenMP.
+/// Its source is the only one in the project that knows OpenMP.
 template <class F>
 void parallel_for(Index n, Index grain, F&& f) {
   if (n <= grain) {
@@ -28,17 +29,15 @@ void parallel_for(Index n, Index grain, F&& f) {
   detail::run_pieces(n, grain, std::ref(f));
 }
 
-/// While it lives, a library that this thread calls and that would use OpenMP threads of its own
-/// uses one.
-class SerialLibraries {
+/// While it lives, a library that this thread calls works on this thread alone, if it would use
+/// OpenMP threads, and no signal handler runs on its stack: oneDNN 2.6 keeps numbers below its
+/// stack pointer, where a handler puts its own. Nests.
+class LibraryCall {
  public:
-  SerialLibraries();
-  ~SerialLibraries();
-  SerialLibraries(const SerialLibraries&) = delete;
-  SerialLibraries& operator=(const SerialLibraries&) = delete;
-
- private:
-  int before_;
+  LibraryCall();
+  ~LibraryCall();
+  LibraryCall(const LibraryCall&) = delete;
+  LibraryCall& operator=(const LibraryCall&) = delete;
 };
 
 /// Elements a piece of an elementwise loop: several microseconds of work, as much as makes a thread

@@ -34,6 +34,13 @@ Class class_of(std::size_t bytes) {
           (std::size_t{1} << octave) + (steps + 1) * step};
 }
 
+// Bytes of the blocks of a class.
+std::size_t size_of(std::size_t index) {
+  if (index == 0) return kAlignment;
+  const std::size_t octave = kFirstOctave + (index - 1) / kSteps;
+  return (std::size_t{1} << octave) + ((index - 1) % kSteps + 1) * (std::size_t{1} << (octave - 2));
+}
+
 void* from_system(std::size_t bytes) { return ::operator new(bytes, std::align_val_t(kAlignment)); }
 void to_system(void* block) noexcept { ::operator delete(block, std::align_val_t(kAlignment)); }
 
@@ -60,6 +67,20 @@ struct Guard {
 };
 thread_local const Guard guard;
 
+// Whether a block of so many bytes may be kept; gives up the largest that wait, if it has to.
+bool make_room(std::size_t bytes) noexcept {
+  if (bytes > kMostCached) return false;
+  for (std::size_t i = cache.lists.size(); i-- > 0 && cache.bytes + bytes > kMostCached;) {
+    while (cache.lists[i] && cache.bytes + bytes > kMostCached) {
+      Free* block = cache.lists[i];
+      cache.lists[i] = block->next;
+      cache.bytes -= size_of(i);
+      to_system(block);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void* allocate(std::size_t bytes) {
@@ -83,7 +104,7 @@ void release(void* block, std::size_t bytes) noexcept {
 #ifndef GRADLAB_NO_POOL
   if (bytes <= kLargest) {
     const Class c = class_of(bytes);
-    if (!cache.closed && cache.bytes + c.bytes <= kMostCached) {
+    if (!cache.closed && make_room(c.bytes)) {
       guard.touch();  // so that it is constructed, and destroyed
       Free*& list = cache.lists[c.index];
       list = ::new (block) Free{list};

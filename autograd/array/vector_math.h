@@ -7,9 +7,10 @@
 
 // exp, tanh, log, sine and cosine, and the normal distribution without branches or calls, so that
 // the compiler runs loops over them on whole vectors. Like the library's for -inf, +inf, NaN, and
-// for results that are denormal or 0. Largest errors against it, in units in the last place:
-// exp 1.1 (f32) and 1 (f64), tanh 2, normal cdf 8 and density 5 (f32); log 2 (f64), sine and cosine
-// 2^-52 absolute (f64); what is not written here for f64 calls the library.
+// for results that are denormal or 0, but for what says which arguments it takes. Largest errors
+// against it, in units in the last place: exp 1.1 (f32) and 1 (f64), tanh 2, normal cdf 8 and
+// density 5 (f32); log 2 (f64), sine and cosine 2^-52 absolute (f64); what is not written here for
+// f64 calls the library.
 
 namespace autograd::vector_math {
 

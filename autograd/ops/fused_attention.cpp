@@ -13,7 +13,7 @@ namespace autograd {
 
 // Dao, Fu, Ermon, Rudra and Re, "FlashAttention" (2022): the scores of a tile of queries against a
 // tile of keys live in a buffer; a running maximum and sum make the softmax of the whole row from
-// those of its tiles. Backward computes the scores again, from the log of each row's sum.
+// those of its tiles. Backward computes the scores again.
 namespace {
 
 constexpr Index kQueries = 64, kKeys = 128;  // of a tile: 32 KiB of scores in f32
@@ -23,7 +23,9 @@ struct Layout {
   Index B, T, C, H, D;
   Index width() const { return 3 * C; }
   Index heads() const { return B * H; }
-  Index grain() const { return std::max<Index>(1, 100'000 / std::max<Index>(1, T * T * D)); }
+  Index grain() const {
+    return std::max<Index>(1, 6 * elements_a_piece() / std::max<Index>(1, T * T * D));
+  }
   Index at(Index head, Index part) const {  // part 0, 1, 2: first element of q, k, v of a head
     return head / H * T * width() + part * C + head % H * D;
   }
@@ -105,8 +107,10 @@ class ForwardHead : Head<T> {
   ForwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
       : Head<T>(layout, settings, qkv, head) {}
 
-  /// Output (rows, D) and log of the sum of exp(score) of queries [row, row + rows).
-  void run(Index row, Index rows, T* out, T* log_sum) {
+  /// Output (rows, D) of queries [row, row + rows), and what makes weights of their scores again:
+  /// the largest, and 1 / the sum of exp(score - largest). The log of the sum alone would be
+  /// rounded to the size of the largest.
+  void run(Index row, Index rows, T* out, T* norms) {
     const Index D = l_.D, columns = this->seen(row + rows - 1);
     for (Index column = 0; column < columns; column += kKeys) {
       const Tile tile{row, rows, column, std::min(kKeys, columns - column)};
@@ -123,7 +127,8 @@ class ForwardHead : Head<T> {
     for (Index i = 0; i < rows; ++i) {
       const T share = T(1) / sum_[i];
       for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= share;
-      log_sum[i] = top_[i] + std::log(sum_[i]);
+      norms[2 * i] = top_[i];
+      norms[2 * i + 1] = share;
     }
   }
 
@@ -135,14 +140,19 @@ class ForwardHead : Head<T> {
     T* row = this->scores() + i * kKeys;
     T top = max_of(row, t.columns);
     if (!first && !(top > top_[i])) top = top_[i];
-    for (Index j = 0; j < t.columns; ++j) row[j] = vector_math::exp(row[j] - top);
-    const T rescale = first ? T(0) : vector_math::exp(top_[i] - top);
+    if (top == kNone) {  // nothing so far, or NaN, which stays
+      for (Index j = 0; j < t.columns; ++j) row[j] = row[j] == kNone ? T(0) : row[j];
+    } else {
+      for (Index j = 0; j < t.columns; ++j) row[j] = vector_math::exp(row[j] - top);
+    }
+    const T rescale = first || top == kNone ? T(0) : vector_math::exp(top_[i] - top);
     const T sum = static_cast<T>(sum_of(t.columns, [row](Index j) { return row[j]; }));
     sum_[i] = (first ? T(0) : sum_[i] * rescale) + sum;
     top_[i] = top;
     return rescale;
   }
 
+  static constexpr T kNone = -std::numeric_limits<T>::infinity();
   T top_[kQueries], sum_[kQueries];
 };
 
@@ -150,7 +160,7 @@ template <class T>
 class BackwardHead : Head<T> {
  public:
   struct Given {
-    const T *out, *log_sum, *grad;  // of the whole layer
+    const T *out, *norms, *grad;  // of the whole layer
   };
 
   BackwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
@@ -182,10 +192,10 @@ class BackwardHead : Head<T> {
     const Matrix<T> grad{given.grad + at, l_.C};
     T* weights = this->scores();
     this->compute_scores(t);
-    const T* log_sum = given.log_sum + this->head_ * l_.T + t.row;
+    const T* norms = given.norms + 2 * (this->head_ * l_.T + t.row);
     for (Index i = 0; i < t.rows; ++i) {
       for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
-        weights[j] = vector_math::exp(weights[j] - log_sum[i]);
+        weights[j] = vector_math::exp(weights[j] - norms[2 * i]) * norms[2 * i + 1];
       }
     }
     const T* dropped = weights;
@@ -236,17 +246,18 @@ Layout layout_of(const Tensor& qkv, Index n_head) {
 }
 
 template <class T>
-Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& log_sums) {
+Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& norms) {
   const T* from = qkv.read<T>().data();
   return Array::build<T>(Shape{l.B, l.T, l.C}, [&](std::span<T> out) {
-    log_sums = Array::build<T>(Shape{l.heads(), l.T}, [&](std::span<T> sums) {
+    norms = Array::build<T>(Shape{l.heads(), l.T, 2}, [&](std::span<T> norms_out) {
       const Index tiles = (l.T + kQueries - 1) / kQueries;
       parallel_for(l.heads() * tiles, l.grain(), [&](Index begin, Index end) {
+        const LibraryCall calls;  // one for all
         for (Index i = begin; i < end; ++i) {
           const Index head = i / tiles, row = i % tiles * kQueries;
           ForwardHead<T>(l, s, from, head)
               .run(row, std::min(kQueries, l.T - row), out.data() + l.out_at(head) + row * l.C,
-                   sums.data() + head * l.T + row);
+                   norms_out.data() + 2 * (head * l.T + row));
         }
       });
     });
@@ -255,12 +266,13 @@ Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& log_s
 
 template <class T>
 Array backward(const Array& qkv, const Layout& l, const Settings& s, const Array& out,
-               const Array& log_sums, const Array& g) {
+               const Array& norms, const Array& g) {
   const T* from = qkv.read<T>().data();
-  const typename BackwardHead<T>::Given given{out.read<T>().data(), log_sums.read<T>().data(),
+  const typename BackwardHead<T>::Given given{out.read<T>().data(), norms.read<T>().data(),
                                               g.read<T>().data()};
   return Array::build<T>(qkv.shape(), [&](std::span<T> into) {
     parallel_for(l.heads(), l.grain(), [&](Index begin, Index end) {
+      const LibraryCall calls;  // one for all
       for (Index head = begin; head < end; ++head) {
         BackwardHead<T>(l, s, from, head).run(given, into.data());
       }
@@ -278,14 +290,13 @@ Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options) 
   }
   if (s.p > 0) s.key = (options.generator ? *options.generator : default_generator()).next();
   const Array x = qkv.data();
-  Array log_sums;
-  const Array y = dispatch_float(x.dtype(), "fused_attention", [&](auto tag) {
-    return forward<decltype(tag)>(x, l, s, log_sums);
-  });
+  Array norms;
+  const Array y = dispatch_float(x.dtype(), "fused_attention",
+                                 [&](auto tag) { return forward<decltype(tag)>(x, l, s, norms); });
   return record("fused_attention", y,
-                {{qkv, [x, l, s, y, log_sums](const Array& g) {
+                {{qkv, [x, l, s, y, norms](const Array& g) {
                     return dispatch_float(g.dtype(), "fused_attention", [&](auto tag) {
-                      return backward<decltype(tag)>(x, l, s, y, log_sums, g);
+                      return backward<decltype(tag)>(x, l, s, y, norms, g);
                     });
                   }}});
 }

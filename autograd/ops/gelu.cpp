@@ -33,6 +33,12 @@ Point<T> by_tanh(T x) {
   return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * bend};
 }
 
+template <class T, class F>
+Array values(const Array& a, F f) {
+  return map(a, "gelu",
+             [f](auto v) { return static_cast<decltype(v)>(f(static_cast<T>(v)).value); });
+}
+
 /// The values of f, and into `slopes` its derivatives.
 template <class T, class F>
 Array curve(const Array& a, Array& slopes, F f) {
@@ -56,11 +62,13 @@ Array curve(const Array& a, Array& slopes, F f) {
 Tensor gelu(const Tensor& x, Gelu form) {
   const char* op = form == Gelu::erf ? "gelu_erf" : "gelu_tanh";
   const Array d = x.data();
+  const bool wanted = x.requires_grad() && grad_enabled();
   Array slopes;
   Array y = dispatch_float(d.dtype(), op, [&](auto tag) {
     using T = decltype(tag);
-    return form == Gelu::erf ? curve<T>(d, slopes, [](T v) { return by_erf(v); })
-                             : curve<T>(d, slopes, [](T v) { return by_tanh(v); });
+    const auto run = [&](auto f) { return wanted ? curve<T>(d, slopes, f) : values<T>(d, f); };
+    return form == Gelu::erf ? run([](T v) { return by_erf(v); })
+                             : run([](T v) { return by_tanh(v); });
   });
   return record(op, std::move(y), {{x, [slopes](const Array& g) { return g * slopes; }}});
 }

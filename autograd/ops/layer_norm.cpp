@@ -146,8 +146,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                   [s, on](const Array& g) {
                     return on(g, [&](auto tag) { return gradient_of_weight<decltype(tag)>(s, g); });
                   }},
-                 {bias, [s](const Array& g) {
-                    return sum(g.reshape({s.rows.count, s.rows.width}), 0, KeepDim::no);
+                 {bias, [rows = s.rows](const Array& g) {
+                    return sum(g.reshape({rows.count, rows.width}), 0, KeepDim::no);
                   }}});
 }
 

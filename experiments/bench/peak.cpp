@@ -11,7 +11,7 @@ using autograd::DType;
 using Index = std::ptrdiff_t;
 
 // Chains of dependent multiply-adds: more than the four cycles of latency of two units take, and
-// with two constants few enough for 16 registers.
+// with a constant few enough for 16 registers.
 constexpr Index kChains = 12;
 
 // The chains all converge to 1, from starts that the compiler does not know: of known ones it sees

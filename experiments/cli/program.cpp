@@ -34,14 +34,15 @@ enum ExitCode {
 };
 
 constexpr std::size_t kMaxMessage = 200;
+constexpr std::size_t kMaxNumeric = 600;  // op, module, shapes and ranges take their room
 
-/// "error: ..." in one line of at most kMaxMessage characters.
-void say_error(const World& world, std::string_view message) {
+/// "error: ..." in one line of at most so many characters.
+void say_error(const World& world, std::string_view message, std::size_t most = kMaxMessage) {
   std::string line = "error: ";
   for (std::string_view rest = message; !rest.empty();) {
     const std::size_t length = std::max<std::size_t>(utf8_length(rest), 1);
     const std::string shown = printable(rest.substr(0, length));
-    if (display_width(line) + display_width(shown) + 3 > kMaxMessage) {
+    if (display_width(line) + display_width(shown) + 3 > most) {
       line += "...";
       break;
     }
@@ -211,7 +212,8 @@ int run_program(std::span<const std::string> words, const World& world) {
   } catch (const ClosedPipe&) {
     return kIo;
   } catch (const autograd::NumericError& error) {
-    return end(kNumeric, error.what());
+    say_error(world, error.what(), kMaxNumeric);
+    return kNumeric;
   } catch (const Interrupted&) {
     return end(kInterrupted, "interrupted");
   } catch (const std::bad_alloc&) {

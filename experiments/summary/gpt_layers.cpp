@@ -69,7 +69,7 @@ class Survey {
     norm(name + ".ln_2", {T_, C_}, c_.bias);
     Layer& mlp =
         add(name + ".mlp", "Mlp", c_.gelu == nn::Gelu::erf ? "gelu erf" : "gelu tanh", {T_, C_});
-    mlp.kept = item_ * of(T_) * of(4 * C_);  // what gelu is given
+    mlp.kept = item_ * of(T_) * of(4 * C_);  // the slopes of gelu
     linear(name + ".mlp.fc", C_, 4 * C_, c_.bias);
     linear(name + ".mlp.proj", 4 * C_, C_, c_.bias);
   }

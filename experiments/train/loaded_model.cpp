@@ -85,7 +85,7 @@ LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
 
 bool LoadedModel::has_task() const {
   if (!stored_.config.data.empty()) return false;
-  const Task task = make_task(stored_.config.task, stored_.config.task_options());
+  const Task task = make_task(stored_.config.task_name(), stored_.config.task_options());
   return task.vocabulary() == vocabulary() && task.block_size() == config_.block_size;
 }
 

@@ -22,14 +22,24 @@ namespace {
   throw IoError(fmt::format("cannot write {}: {}", shown, std::strerror(errno)));
 }
 
-/// The lines of `path` whose "iter" is below `first`, up to the first that is no such line.
-std::string lines_before(const std::string& path, std::int64_t first) {
+struct Kept {
+  std::string lines;
+  std::int64_t last_evaluation = -1;
+};
+
+/// The lines of `path` about what came before iteration `first`, up to the first that is no such
+/// line.
+Kept lines_before(const std::string& path, std::int64_t first) {
   std::ifstream in(path);
-  std::string kept;
+  Kept kept;
   for (std::string line; std::getline(in, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object() || !json.contains("iter") || !json["iter"].is_number_integer()) break;
-    if (json["iter"].get<std::int64_t>() < first) kept += line + '\n';
+    const auto iter = json["iter"].get<std::int64_t>();
+    const bool evaluates = json.contains("val_loss") && json.value("final", 0) == 0;
+    if (iter > first || (iter == first && !evaluates)) continue;
+    kept.lines += line + '\n';
+    if (evaluates) kept.last_evaluation = iter;
   }
   return kept;
 }
@@ -57,7 +67,9 @@ void RunFolder::write(const std::string& file, const std::string& text) const {
 MetricsLog::MetricsLog(const RunFolder& folder, std::int64_t first) {
   const std::string path = folder.path() + "/metrics.jsonl";
   shown_ = quote(path);
-  folder.write("metrics.jsonl", first > 0 ? lines_before(path, first) : "");
+  const Kept kept = first > 0 ? lines_before(path, first) : Kept{};
+  last_evaluation_ = kept.last_evaluation;
+  folder.write("metrics.jsonl", kept.lines);
   fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd_ < 0) fail_io(shown_);
 }

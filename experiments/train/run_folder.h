@@ -38,13 +38,15 @@ class MetricsLog {
  public:
   using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
 
-  /// Keeps the lines of iterations below `first`; starts anew where that is 0. IoError.
+  /// Keeps the lines of iterations below `first` and an evaluation before it that was not the last
+  /// of a run; starts anew where `first` is 0. IoError.
   MetricsLog(const RunFolder& folder, std::int64_t first);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  void add(const std::vector<Field>& fields);  // IoError
+  std::int64_t last_evaluation() const { return last_evaluation_; }  // -1: none in the file
+  void add(const std::vector<Field>& fields);                        // IoError
   /// {"iter": i, "watch": {"h.0.attn.0": {"logit_std": ..., "level": "fine"}, ...}}
   void add_watch(std::int64_t iteration, const std::vector<StatsRow>& rows);
 
@@ -53,6 +55,7 @@ class MetricsLog {
 
   std::string shown_;
   int fd_;
+  std::int64_t last_evaluation_ = -1;
 };
 
 }  // namespace experiments

@@ -81,7 +81,7 @@ class TaskSource : public Source {
 
 std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed) {
   if (!config.data.empty()) return std::make_unique<TextSource>(config.data, config.block_size);
-  return std::make_unique<TaskSource>(make_task(config.task, config.task_options()), seed);
+  return std::make_unique<TaskSource>(make_task(config.task_name(), config.task_options()), seed);
 }
 
 }  // namespace experiments

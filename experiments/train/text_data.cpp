@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -32,6 +33,12 @@ std::string read_bytes(const std::string& path) {
   };
   const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);
+  struct stat about {};
+  if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
+    close(fd);
+    throw IoError(
+        fmt::format("cannot read {}: it is a device, which has no end", quote(path, kMostShown)));
+  }
   std::string bytes;
   std::vector<char> buffer(1 << 20);
   const double limit = memory_limit();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <type_traits>
 
 #include "experiments/cli/errors.h"
@@ -26,7 +28,7 @@ void for_each(Config& c, F&& f) {
   };
   using Names = std::vector<std::string>;
   f("--task", c.task, Names(task_names().begin(), task_names().end()),
-    "what to learn, without a file");
+    "what to learn, without a file [copy]");
   f("--data", c.data, "FILE", "UTF-8 text to learn instead, character by character");
   f("--task-length", c.task_length, Sizes{0, 1000},
     "items of a task's sequence (digits of add); 0: its own");
@@ -145,8 +147,52 @@ TaskOptions TrainConfig::task_options() const {
   return options;
 }
 
+void TrainConfig::require_same_run(const TrainConfig& other) const {
+  constexpr const char* kFixed[] = {"--task",   "--task-length", "--task-symbols", "--n-layer",
+                                    "--n-head", "--n-embd",      "--block-size",   "--bias",
+                                    "--untied", "--qk-norm",     "--norm",         "--gelu",
+                                    "--scale",  "--optimizer"};
+  std::vector<std::pair<std::string, std::string>> theirs;
+  const auto text = [](const auto& member) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(member)>, bool>)
+      return as_text(Index{member});
+    else return as_text(member);
+  };
+  for_each(other, [&](const char* flag, const auto& member, const auto&, const char*) {
+    theirs.emplace_back(flag, text(member));
+  });
+  std::size_t i = 0;
+  for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
+    const std::string &before = theirs[i++].second, now = text(member);
+    if (before == now || std::ranges::count(kFixed, std::string_view(flag)) == 0) return;
+    throw UsageError(fmt::format("{}: the run that --resume goes on with has {}, got {}", flag,
+                                 quote(before), quote(now)));
+  });
+}
+
+void TrainConfig::refuse_idle() const {
+  const TrainConfig& c = *this;
+  const TrainConfig standard;
+  const auto refuse_if = [](bool idle, const char* flag, const char* why) {
+    if (idle) throw UsageError(fmt::format("{}: {}", flag, why));
+  };
+  const bool text = !c.data.empty(), sgd = c.optimizer == "sgd";
+  refuse_if(text && !c.task.empty(), "--task", "expected --task or --data, got both");
+  refuse_if(text && c.task_length > 0, "--task-length", "a text of --data has none");
+  refuse_if(text && c.task_symbols > 0, "--task-symbols", "a text of --data has none");
+  refuse_if(!text && c.block_size != standard.block_size, "--block-size",
+            "a task has its own; it is for --data");
+  refuse_if(!sgd && c.momentum != standard.momentum, "--momentum", "only --optimizer sgd has it");
+  refuse_if(sgd && c.beta1 != standard.beta1, "--beta1", "--optimizer sgd has none");
+  refuse_if(sgd && c.beta2 != standard.beta2, "--beta2", "--optimizer sgd has none");
+}
+
 void TrainConfig::validate() const {
-  if (data.empty()) make_task(task, task_options());
+  if (printable(data) != data) {  // it goes into the run's config, which is UTF-8
+    throw UsageError(
+        fmt::format("--data: expected a path in printable UTF-8, got {}", quote(data)));
+  }
+  if (data.empty()) make_task(task_name(), task_options());
   if (n_embd % n_head != 0) {
     throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
   }
@@ -190,9 +236,9 @@ double training_bytes(const TrainConfig& c, double item_size) {
   const auto of = [](Index n) { return static_cast<double>(n); };
   const double V = 256, C = of(c.n_embd), L = of(c.n_layer), H = of(c.n_head), B = of(c.batch_size);
   const double T =
-      of(c.data.empty() ? make_task(c.task, c.task_options()).block_size() : c.block_size);
+      of(c.data.empty() ? make_task(c.task_name(), c.task_options()).block_size() : c.block_size);
   const double parameters = 12 * L * C * C + (V + T) * C;
-  const double kept = B * T * (L * (34 * C + 4 * H * T) + 4 * V);
+  const double kept = B * T * (L * (34 * C + (c.qk_norm ? 4 * H * T : 0)) + 4 * V);
   return item_size * (5 * parameters + kept);
 }
 

@@ -14,7 +14,7 @@ namespace experiments {
 /// Everything that makes a training run, but its seed and dtype. The names are nanoGPT's.
 struct TrainConfig {
   // data
-  std::string task = "copy";
+  std::string task = {};   // "copy" if there is no text either
   std::string data = {};   // a text file, instead of a task
   Index task_length = 0;   // 0: the task's own
   Index task_symbols = 0;  // 0: the task's own
@@ -59,6 +59,11 @@ struct TrainConfig {
   /// UsageError for options that do not go together.
   void validate() const;
   Index decay_iters() const { return lr_decay_iters > 0 ? lr_decay_iters : max_iters; }
+  /// UsageError for an option that another one makes idle, where it is not at its default.
+  void refuse_idle() const;
+  /// UsageError if a run of `other` cannot go on as this one: another task or another model.
+  void require_same_run(const TrainConfig& other) const;
+  std::string task_name() const { return task.empty() ? "copy" : task; }
   TaskOptions task_options() const;
   nn::Schedule lr_schedule() const;
   nn::GPTConfig model(Index vocab_size, Index block, nn::DType dtype) const;

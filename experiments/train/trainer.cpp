@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "experiments/cli/errors.h"
+#include "experiments/cli/signals.h"
 #include "experiments/train/eval_mode.h"
 #include "experiments/train/watch.h"
 #include "nn/clip.h"
@@ -37,13 +38,18 @@ Tensor loss_of(nn::GPT& model, const Batch& batch) {
   return cross_entropy(model(batch.x), batch.y, {.ignore_index = kIgnored});
 }
 
+/// What is not finite, without the sign of a NaN.
+const char* said(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+
 }  // namespace
 
-Evaluation evaluate(nn::GPT& model, const std::vector<Batch>& batches) {
+Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch_of) {
   const EvalMode eval(model);
   double loss = 0;
   Index right = 0, counted = 0;
-  for (const Batch& batch : batches) {
+  for (Index b = 0; b < count; ++b) {
+    throw_if_interrupted();
+    const Batch batch = batch_of(b);
     const Tensor logits = model(batch.x);
     loss += cross_entropy(logits, batch.y,
                           {.ignore_index = kIgnored, .reduction = autograd::Reduction::sum})
@@ -55,8 +61,8 @@ Evaluation evaluate(nn::GPT& model, const std::vector<Batch>& batches) {
       right += targets[i] != kIgnored && targets[i] == guesses[i];
     }
   }
-  const auto count = static_cast<double>(counted);
-  return {loss / count, static_cast<double>(right) / count};
+  const auto all = static_cast<double>(counted);
+  return {loss / all, static_cast<double>(right) / all};
 }
 
 Trainer::Trainer(const TrainConfig& config, const Source& source, std::uint64_t seed,
@@ -93,11 +99,11 @@ Iteration Trainer::look() {
   Iteration now{.loss = 0, .grad_norm = 0, .lr = schedule_.at(iteration_)};
   model_.zero_grad();
   now.loss = backward_of(iteration_);
-  if (!std::isfinite(now.loss)) explain(fmt::format("the loss is {}", now.loss), before);
+  if (!std::isfinite(now.loss)) explain(fmt::format("the loss is {}", said(now.loss)), before);
   const double most = config_.grad_clip > 0 ? config_.grad_clip : HUGE_VAL;
   now.grad_norm = nn::clip_grad_norm(parameters_, most);
   if (!std::isfinite(now.grad_norm)) {
-    explain(fmt::format("the gradient's norm is {}", now.grad_norm), before);
+    explain(fmt::format("the gradient's norm is {}", said(now.grad_norm)), before);
   }
   optimizer_->set_lr(now.lr);
   return now;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,8 +26,9 @@ struct Evaluation {
   double accuracy;  // share of counted tokens that were the most likely one
 };
 
-/// Loss and accuracy over some batches, weighted by their counted tokens; in evaluation mode.
-Evaluation evaluate(nn::GPT& model, const std::vector<Batch>& batches);
+/// Loss and accuracy over batch(0) to batch(count - 1), weighted by their counted tokens; in
+/// evaluation mode. Interrupted between any two.
+Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch);
 
 /// A model, its optimizer and the place in its training. Equal configs and seeds give equal bits,
 /// on any number of threads, in one go or with a checkpoint between any two iterations.

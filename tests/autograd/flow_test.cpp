@@ -52,7 +52,7 @@ TEST(GradientFlow, NamesTheFirstOpUnderNoGrad) {
   {
     const NoGrad no_grad;
     h = relu(linear(v, w, bias));
-    (void)layer_norm(v, bias, Tensor());  // a joint rule
+    (void)layer_norm(v, bias, Tensor());
   }
   sum(h * v).backward();
   expect_missing(flow.cut_of(w), CutReason::no_grad, "linear");

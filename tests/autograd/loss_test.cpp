@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/gradcheck.h"
 #include "autograd/array/elementwise.h"
+#include "autograd/gradcheck.h"
 #include "autograd/ops.h"
 #include "tests/support/tensors.h"
 

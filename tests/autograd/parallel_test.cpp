@@ -1,6 +1,10 @@
 #include "autograd/array/parallel.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -10,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "autograd/array/matmul.h"
 #include "tests/support/tensors.h"
@@ -132,6 +137,46 @@ TEST(Embedding, NamesAnIndexOutOfRange) {
     (void)embedding(zeros({10, 2}), tensor({1, 2, 10}, DType::i64));
   });
   EXPECT_NE(text.find("[0, 10), got 10 at position 2"), std::string::npos) << text;
+}
+
+TEST(ParallelFor, CallsEachPieceOnceHoweverManyLoopsFollowEachOther) {
+  const Threads threads(3);
+  for (int loop = 0; loop < 20'000; ++loop) {
+    const Index n = 2 + loop % 37;
+    std::array<std::atomic<int>, 40> calls{};
+    parallel_for(n, 1, [&](Index begin, Index) { ++calls[static_cast<std::size_t>(begin)]; });
+    for (Index i = 0; i < 40; ++i) ASSERT_EQ(calls[static_cast<std::size_t>(i)], i < n) << loop;
+  }
+}
+
+TEST(ParallelFor, ServesSeveralThreadsAtOnce) {
+  const Threads threads(4);
+  std::vector<std::thread> users;
+  std::atomic<Index> total{0};
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&] {
+      for (int loop = 0; loop < 500; ++loop) {
+        parallel_for(50, 1, [&](Index begin, Index) { total += begin; });
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(total, 4 * 500 * (49 * 50 / 2));
+}
+
+TEST(ParallelFor, WorksInAForkedChild) {
+  const Threads threads(2);
+  const auto sum = [] {
+    std::atomic<Index> total{0};
+    parallel_for(100, 1, [&](Index begin, Index) { total += begin; });
+    return total.load();
+  };
+  ASSERT_EQ(sum(), 4950);
+  const pid_t child = fork();
+  if (child == 0) _exit(sum() == 4950 && sum() == 4950 ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

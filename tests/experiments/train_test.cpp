@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/array/parallel.h"
 #include "experiments/checkpoint/checkpoint.h"
 #include "run.h"
 
@@ -50,6 +51,15 @@ std::vector<nlohmann::json> lines_of(const std::string& path) {
   std::vector<nlohmann::json> lines;
   std::istringstream in(test::contents(path));
   for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+/// Its evaluations, the ones that both runs of a pair make: at the multiples of the interval.
+std::vector<nlohmann::json> evaluations(const std::string& path) {
+  std::vector<nlohmann::json> lines;
+  for (const auto& line : lines_of(path)) {
+    if (line.contains("val_loss") && line["iter"].get<int>() % 10 == 0) lines.push_back(line);
+  }
   return lines;
 }
 
@@ -97,6 +107,9 @@ TEST(Train, ResumesBitForBit) {
     };
     const Checkpoint whole = run(folder / "whole", with({"--max-iters", "20"}));
     run(folder / "parts", with({"--max-iters", "7"}));
+    const Outcome middle =
+        in_process({"train", "--out-dir", folder / "parts", "--resume", "--max-iters", "10"});
+    ASSERT_EQ(middle.code, 0) << middle.err;
     const Outcome rest =
         in_process({"train", "--out-dir", folder / "parts", "--resume", "--max-iters", "20"});
     ASSERT_EQ(rest.code, 0) << rest.err;
@@ -105,16 +118,18 @@ TEST(Train, ResumesBitForBit) {
     expect_same(whole.model, parts.model);
     expect_same(whole.optimizer, parts.optimizer);
     EXPECT_EQ(whole.generators, parts.generators);
-    EXPECT_EQ(lines_of(folder / "parts/metrics.jsonl").back(),
-              lines_of(folder / "whole/metrics.jsonl").back());
+    EXPECT_EQ(evaluations(folder / "parts/metrics.jsonl"),
+              evaluations(folder / "whole/metrics.jsonl"));
   }
 }
 
 TEST(Train, HasTheSameBitsOnAnyNumberOfThreadsAndWatchedOrNot) {
   const Folder folder;
+  const autograd::SmallPieces small;  // else a model of this size would stay on one thread
   const Words plain = {"--max-iters", "12", "--dropout", "0.1"};
-  const Checkpoint one = run(folder / "1", plain);
-  Words more = plain;
+  Words one_thread = plain, more = plain;
+  one_thread.insert(one_thread.end(), {"--threads", "1"});
+  const Checkpoint one = run(folder / "1", one_thread);
   more.insert(more.end(), {"--threads", "3", "--watch", "5"});
   const Checkpoint watched = run(folder / "2", more);
   expect_same(one.model, watched.model);
@@ -142,6 +157,26 @@ TEST(Train, TakesUnderscoresInNames) {
   const Outcome outcome = in_process({"train", "--out_dir", folder / "run", "--max_iters", "1",
                                       "--n_embd", "8", "--n_layer", "1", "--eval_iters", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+/// A model that sees its evaluation interrupted saves, and does that evaluation when it goes on.
+TEST(Train, StopsInAnEvaluation) {
+  const Folder folder;
+  const Outcome outcome = test::in_child(
+      [&] {
+        return test::exec_program(
+            {"train", "--out-dir", folder / "run", "--eval-iters", "1000000", "--max-iters", "5"});
+      },
+      [](pid_t pid, int) {
+        usleep(700'000);
+        kill(pid, SIGINT);
+      });
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(load_checkpoint(folder / "run/model.safetensors").step, 0);
+  const Outcome rest =
+      in_process({"train", "--out-dir", folder / "run", "--resume", "--eval-iters", "2"});
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(evaluations(folder / "run/metrics.jsonl").front()["iter"], 0);
 }
 
 // --- what goes wrong
@@ -183,6 +218,13 @@ TEST(Train, RefusesOptionsThatDoNotFit) {
   expect_refusal({"train", "--out-dir", folder / "x", "--n-embd", "4", "--n-head", "8"}, 2,
                  "--n-head 8 does not divide --n-embd 4");
   expect_refusal({"train", "--out-dir", folder / "x", "--learning-rate", "1e-5"}, 2, "--min-lr");
+  expect_refusal({"train", "--out-dir", folder / "x", "--preset", "shakespeare-cpu"}, 2,
+                 "expected --data FILE");
+  expect_refusal({"train", "--out-dir", folder / "x", "--momentum", "0.5"}, 2, "--momentum: only");
+  expect_refusal({"train", "--out-dir", folder / "x", "--block-size", "9"}, 2,
+                 "--block-size: a task");
+  expect_refusal({"train", "--out-dir", folder / "x", "--task", "sort", "--data", "x"}, 2,
+                 "--task: expected --task or --data, got both");
   expect_refusal({"train", "--out-dir", folder / "x", "--scale", "rt"}, 2,
                  "--scale: expected none");
   expect_refusal({"train", "--out-dir", folder / "x", "--drop-out", "0.1"}, 2,
@@ -209,6 +251,8 @@ TEST(Train, RefusesDataThatDoesNotFit) {
   refuse("\xff\xfe\xfd", 3, "data");
   expect_refusal({"train", "--out-dir", folder / "x", "--data", folder / "none"}, 4, "none");
   expect_refusal({"train", "--out-dir", folder / "x", "--data", folder.path()}, 4, "directory");
+  expect_refusal({"train", "--out-dir", folder / "x", "--data", "/dev/zero"}, 4, "a device");
+  expect_refusal({"train", "--out-dir", folder / "x", "--data", "b\xff"}, 2, "--data: expected");
   expect_refusal({"train", "--out-dir", folder / "data"}, 4, "cannot make the folder");
   EXPECT_THAT(folder.names(), ElementsAre("data"));
 }
@@ -220,8 +264,16 @@ TEST(Train, OfADamagedCheckpointIsRefused) {
   test::put(path, whole.substr(0, whole.size() - 1));
   expect_refusal({"train", "--resume", "--out-dir", folder / "run"}, 3, "model.safetensors");
   test::put(path, whole);
-  expect_refusal({"train", "--resume", "--out-dir", folder / "run", "--n-embd", "16"}, 3,
-                 "does not fit");
+  const Words resume = {"train", "--resume", "--out-dir", folder / "run"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), resume.begin(), resume.end());
+    return more;
+  };
+  expect_refusal(with({"--n-embd", "16"}), 2,
+                 "the run that --resume goes on with has '8', got '16'");
+  expect_refusal(with({"--task", "sort"}), 2, "--task: the run");
+  expect_refusal(with({"--preset", "shakespeare-cpu", "--data", "x"}), 2,
+                 "a run keeps its options");
 }
 
 TEST(Train, SavesWhenInterrupted) {

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/array/elementwise.h"
 #include "check.h"
 #include "nn/attention.h"
 
@@ -78,6 +79,51 @@ TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {
   const Tensor y = fused_attention(qkv, {});
   EXPECT_TRUE(std::isnan(y.at({0, 0, 0})));
   EXPECT_FALSE(std::isnan(y.at({0, 1, 0})));
+}
+
+/// One head of one sequence whose scores are `offset` in the first 128 keys and 0 to 1 in the rest.
+Tensor with_offset(double offset, Index T) {
+  Tensor qkv = autograd::zeros({1, T, 6});
+  Generator draws(1);
+  const Tensor noise = autograd::uniform({T, 2}, 0, 1, DType::f32, draws);
+  qkv.write<float>([&](auto x) {
+    for (Index t = 0; t < T; ++t) {
+      x[6 * t] = 1;                                                            // q
+      x[6 * t + 2] = static_cast<float>(t < 128 ? offset : noise.at({t, 0}));  // k
+      x[6 * t + 4] = x[6 * t + 5] = static_cast<float>(noise.at({t, 1}));      // v
+    }
+  });
+  return qkv;
+}
+
+TEST(FusedAttention, IsRightWhereAWholeTileOfKeysIsMinusInfinity) {
+  const Tensor qkv = with_offset(-std::numeric_limits<float>::infinity(), 200);
+  const Tensor y = fused_attention(qkv, {});
+  EXPECT_TRUE(autograd::all_finite(y.data()));
+  EXPECT_TRUE(is_close(y, composed(qkv, {}), 1e-5));
+  const Tensor nowhere = with_offset(-std::numeric_limits<float>::infinity(), 128);
+  EXPECT_TRUE(std::isnan(fused_attention(nowhere, {}).at({0, 5, 0})));  // as softmax has it
+}
+
+TEST(FusedAttention, KeepsItsGradientWhereAllScoresOfARowAreLarge) {
+  Generator draws(2);
+  for (const double offset : {1e2, 1e3, 1e4}) {
+    // q . k = offset + noise: a common offset, which softmax takes away.
+    Tensor qkv = autograd::randn({1, 40, 12}, DType::f32, draws);
+    qkv.write<float>([&](auto x) {
+      for (Index t = 0; t < 40; ++t) x[12 * t] = 1, x[12 * t + 4] = static_cast<float>(offset);
+    });
+    const Tensor seed = autograd::randn({1, 40, 4}, DType::f32, draws);
+    const auto gradient = [&seed](Tensor x) {
+      x.requires_grad_();
+      return grad(fused_attention(x, {}), {x}, seed.to(x.dtype()))[0].to(DType::f64);
+    };
+    const Tensor want = gradient(qkv.to(DType::f64).detach());
+    const double largest = want.abs().max().item();
+    // The scores themselves are rounded to 6e-8 of the offset.
+    EXPECT_LE((gradient(qkv.detach()) - want).abs().max().item(), 1e-6 * offset * largest)
+        << offset;
+  }
 }
 
 TEST(FusedAttention, TakesNoSequencesAndNoTokens) {

@@ -53,8 +53,8 @@ TEST(Readme, LayerPassesGradcheck) {
   SwiGlu layer(4, 6, {.dtype = autograd::DType::f64});
   std::vector<Tensor> inputs = layer.parameters();
   inputs.push_back(autograd::randn({2, 3, 4}, autograd::DType::f64).requires_grad_());
-  const auto report = autograd::gradcheck(
-      [&](const std::vector<Tensor>& in) { return layer(in.back()); }, inputs);
+  const auto report =
+      autograd::gradcheck([&](const std::vector<Tensor>& in) { return layer(in.back()); }, inputs);
   EXPECT_TRUE(report.ok) << report.message;
   EXPECT_EQ(layer.parameter_count(), 3 * 4 * 6 + 6 + 6 + 4);
 }

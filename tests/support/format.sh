@@ -5,5 +5,5 @@ cd "$(dirname "$0")/../.."
 
 mode=(--dry-run -Werror)
 [ "${1-}" != --fix ] || mode=(-i)
-find autograd nn experiments tests \( -name '*.h' -o -name '*.cpp' \) -print0 |
+find autograd nn experiments tests benchmarks \( -name '*.h' -o -name '*.cpp' \) -print0 |
   xargs -0 clang-format-14 "${mode[@]}"

@@ -37,7 +37,7 @@ install_missing() {
   is_known_system ||
     die "this is neither Debian 12 nor Ubuntu 24.04 (or newer). Install CMake 3.25, Ninja, g++ 12" \
         "or clang 14, Eigen 3.4, fmt 9, CLI11 2.1, nlohmann_json 3.11 and GoogleTest 1.12, or newer" \
-        "ones; then: cmake --workflow --preset run && build/release/gradlab scaling"
+        "ones (oneDNN makes it faster); then: cmake --workflow --preset run && build/release/gradlab scaling"
   local package missing=() as_root=()
   for package in "$@"; do
     is_installed "$package" || missing+=("$package")

@@ -93,6 +93,9 @@ void prepare(const std::string& command, const test::Folder& folder) {
 }
 
 TEST(Help, EveryExampleIsAGoodCommandLine) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under the sanitizers, where each command has smaller tests";
+#endif
   for (const Entry& entry : registry()) {
     const std::string example = entry.example;
     ASSERT_THAT(example, StartsWith("gradlab "));

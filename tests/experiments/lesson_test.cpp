@@ -160,7 +160,12 @@ TEST(Lesson, PrintsThePageAndItsFailures) {
   EXPECT_THAT(to_table(report_of(broken, {}), false), HasSubstr("assert allclose(y1, y2): FAILS"));
 }
 
-TEST(Lesson, SaysTheSameForAnyThreadCount) { test::expect_same_bytes({"lesson", "--quick"}); }
+TEST(Lesson, SaysTheSameForAnyThreadCount) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under the sanitizers";
+#endif
+  test::expect_same_bytes({"lesson", "--quick"});
+}
 
 TEST(Lesson, HoldsInF32) {
   const Findings f = findings_of({.dtype = DType::f32}, 100);

@@ -116,6 +116,9 @@ TEST(Recall, ASeedKeepsItsSign) {
 }
 
 TEST(Recall, SaysTheSameForAnyThreadCount) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "takes minutes under the sanitizers";
+#endif
   const Words words{"recall",    "--dk", "4,16",     "--seeds", "2",           "--pairs", "3",
                     "--symbols", "4",    "--n-embd", "32",      "--max-iters", "40"};
   test::expect_same_bytes(words);

@@ -61,9 +61,10 @@ Tensor logical_not(const Tensor& mask) {
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   check_mask(a.data(), "logical_and");
   check_mask(b.data(), "logical_and");
-  return result("logical_and",
-                compare(a.data(), b.data(), "logical_and", [](auto x, auto y) { return x && y; }),
-                a, b);
+  return result(
+      "logical_and",
+      compare(a.data(), b.data(), "logical_and", [](auto x, auto y) { return x != 0 && y != 0; }),
+      a, b);
 }
 
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) {

@@ -21,19 +21,24 @@ std::string shown(const Words& words) {
   return text;
 }
 
-void expect_refused(const Words& words, const Words& named) {
+void expect_refused(const Words& words, const Words& named, Outcome (*run)(const Words&)) {
   const test::Folder folder;
   Words all = words;
   all.insert(all.end(), {"--out", folder / "out.csv"});
   // An --out of the case's own would be given twice, and one at the end would be its value.
   for (const std::string& word : words)
     if (word.starts_with("--out") || &word == &words.back()) all = words;
-  const Outcome outcome = test::execute(all);
+  const Outcome outcome = run(all);
   EXPECT_EQ(outcome.code, 2) << shown(all) << outcome.err;
   EXPECT_EQ(outcome.out, "") << shown(all);
   EXPECT_TRUE(test::is_one_error_line(outcome.err)) << shown(all) << outcome.err;
   for (const std::string& name : named) EXPECT_THAT(outcome.err, HasSubstr(name)) << shown(all);
   EXPECT_THAT(folder.names(), IsEmpty()) << shown(all);
+}
+
+/// By the executable.
+void expect_refused(const Words& words, const Words& named) {
+  expect_refused(words, named, [](const Words& all) { return test::execute(all); });
 }
 
 struct Bad {
@@ -144,6 +149,8 @@ TEST(Usage, BadInvocationsAreRefusedInOneLine) {
 
 /// Every numeric option of every command, so that a new one is covered by itself.
 TEST(Usage, NoNumericOptionTakesWhatIsNotItsNumber) {
+  // In this process, as there are thousands of them.
+  const auto here = [](const Words& words) { return test::in_process(words); };
   int tried = 0;
   for (const Entry& entry : registry()) {
     Command command(entry);
@@ -156,10 +163,11 @@ TEST(Usage, NoNumericOptionTakesWhatIsNotItsNumber) {
         if (flag.value == "X" && std::string(value).ends_with("9999")) continue;
         if (flag.value == "X" && std::string(value) == "18446744073709551616") continue;
         const std::string quoted = "'" + std::string(value) + "'";
-        expect_refused({entry.name, flag.name, value, "--quick"}, {flag.name, quoted});
+        expect_refused({entry.name, flag.name, value, "--quick"}, {flag.name, quoted}, here);
         ++tried;
       }
-      expect_refused({entry.name, flag.name + "=9223372036854775808x", "--quick"}, {flag.name});
+      expect_refused({entry.name, flag.name + "=9223372036854775808x", "--quick"}, {flag.name},
+                     here);
     }
   }
   EXPECT_GE(tried, 80);

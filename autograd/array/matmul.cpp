@@ -21,11 +21,11 @@ void product_rows(Matrix<T> a, Matrix<T> b, T* c, const Sizes& s, Index begin, I
   gemm<T>(end - begin, s.n, s.k, T(1), a, b, T(0), c + begin * s.n, s.n);
 }
 
-// Rows a tile: multiples of 16, at least 64 and a megaflop, about four tiles in a large matrix.
+// Rows a tile: multiples of 16, at least 64 and a megaflop, about eight tiles in a large matrix.
 // The right operand is packed once a tile, so smaller tiles would cost more than they balance.
 Index tile_rows(const Sizes& s) {
   const Index flops_a_row = std::max<Index>(1, 2 * s.k * s.n);
-  const Index wanted = std::max<Index>({64, (s.m + 3) / 4, 1'000'000 / flops_a_row});
+  const Index wanted = std::max<Index>({64, (s.m + 7) / 8, 1'000'000 / flops_a_row});
   return (wanted + 15) / 16 * 16;
 }
 

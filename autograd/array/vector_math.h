@@ -12,6 +12,15 @@
 // density 5 (f32); log 2 (f64), sine and cosine 2^-52 absolute (f64); what is not written here for
 // f64 calls the library.
 
+// A function with this before it is compiled for several instruction sets, of which the widest that
+// the processor has is called: what a build for any machine would otherwise lack.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__)
+#define GRADLAB_WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define GRADLAB_WIDEST
+#endif
+
 namespace autograd::vector_math {
 
 template <class To, class From>

@@ -33,6 +33,40 @@ Point<T> by_tanh(T x) {
   return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * bend};
 }
 
+struct ByErf {
+  template <class T>
+  Point<T> operator()(T x) const {
+    return by_erf(x);
+  }
+};
+struct ByTanh {
+  template <class T>
+  Point<T> operator()(T x) const {
+    return by_tanh(x);
+  }
+};
+
+template <class T, class F>
+void fill(F f, const T* x, T* value, T* slope, Index n) {
+  for (Index i = 0; i < n; ++i) {
+    const Point<T> p = f(x[i]);
+    value[i] = p.value;
+    slope[i] = p.slope;
+  }
+}
+
+// No template can be GRADLAB_WIDEST.
+GRADLAB_WIDEST void fill_f32(ByErf f, const float* x, float* value, float* slope, Index n) {
+  for (Index i = 0; i < n; ++i) {
+    const Point<float> p = f(x[i]);
+    value[i] = p.value;
+    slope[i] = p.slope;
+  }
+}
+void fill(ByErf f, const float* x, float* value, float* slope, Index n) {
+  fill_f32(f, x, value, slope, n);
+}
+
 template <class T, class F>
 Array values(const Array& a, F f) {
   return map(a, "gelu",
@@ -46,12 +80,7 @@ Array curve(const Array& a, Array& slopes, F f) {
   return Array::build<T>(a.shape(), [&](std::span<T> y) {
     slopes = Array::build<T>(a.shape(), [&](std::span<T> slope) {
       parallel_for(a.numel(), elements_a_piece(), [&](Index begin, Index end) {
-        T *value = y.data(), *derivative = slope.data();
-        for (Index i = begin; i < end; ++i) {
-          const Point<T> p = f(x[i]);
-          value[i] = p.value;
-          derivative[i] = p.slope;
-        }
+        fill(f, x + begin, y.data() + begin, slope.data() + begin, end - begin);
       });
     });
   });
@@ -67,8 +96,7 @@ Tensor gelu(const Tensor& x, Gelu form) {
   Array y = dispatch_float(d.dtype(), op, [&](auto tag) {
     using T = decltype(tag);
     const auto run = [&](auto f) { return wanted ? curve<T>(d, slopes, f) : values<T>(d, f); };
-    return form == Gelu::erf ? run([](T v) { return by_erf(v); })
-                             : run([](T v) { return by_tanh(v); });
+    return form == Gelu::erf ? run(ByErf{}) : run(ByTanh{});
   });
   return record(op, std::move(y), {{x, [slopes](const Array& g) { return g * slopes; }}});
 }

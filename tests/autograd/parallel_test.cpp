@@ -73,19 +73,6 @@ TEST(ParallelFor, RunsNestedCallsSerially) {
   EXPECT_LE(tasks, 8 + 2) << "nested regions must not square the threads";
 }
 
-/// How many threads share the pieces of a loop when asked for two: one without OpenMP.
-std::size_t threads_of_two() {
-  const Threads threads(2);
-  std::mutex mutex;
-  std::set<std::thread::id> seen;
-  parallel_for(64, 1, [&](Index, Index) {
-    const std::lock_guard lock(mutex);
-    seen.insert(std::this_thread::get_id());
-    std::this_thread::yield();
-  });
-  return seen.size();
-}
-
 /// Processes that wanted a processor, on average over the last minute; 0 where nothing says so.
 double load() {
   double processes = 0;
@@ -99,7 +86,6 @@ TEST(ParallelFor, TwoThreadsMultiplyFasterThanOne) {
 #endif
   const unsigned processors = std::thread::hardware_concurrency();
   if (processors < 2) GTEST_SKIP() << "one processor";
-  if (threads_of_two() < 2) GTEST_SKIP() << "built without OpenMP";
   const Array a = normal({1024, 768}, 0, 1, DType::f32, {1, 1});
   const Array b = normal({768, 2304}, 0, 1, DType::f32, {1, 2});
   double best[] = {HUGE_VAL, HUGE_VAL};  // seconds on one thread and on two

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "autograd/array/lanes.h"
 #include "autograd/array/parallel.h"
 
 namespace autograd {
@@ -15,19 +16,12 @@ struct Split3 {
   Index outer, n, inner;
 };
 
-constexpr Index kLanes = 8;
 constexpr Index kChunk = 4096;
 constexpr Index kColumns = 256;  // double accumulators that stay in the L1 cache
 
 template <class T>
 double sum_chunk(const T* x, Index n) {
-  double lane[kLanes] = {};
-  Index i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (Index j = 0; j < kLanes; ++j) lane[j] += static_cast<double>(x[i + j]);
-  }
-  for (Index j = 0; i < n; ++i, ++j) lane[j] += static_cast<double>(x[i]);
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+  return sum_of(n, [x](Index i) { return x[i]; });
 }
 
 // Chunks of kChunk, added in order: the same bits however many threads take part.

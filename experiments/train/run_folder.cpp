@@ -78,7 +78,8 @@ MetricsLog::~MetricsLog() { close(fd_); }
 
 void MetricsLog::add(const std::vector<Field>& fields) {
   nlohmann::ordered_json json;
-  for (const auto& [key, value] : fields) std::visit([&](const auto& v) { json[key] = v; }, value);
+  for (const Field& field : fields)
+    std::visit([&](const auto& v) { json[field.first] = v; }, field.second);
   write_line(json.dump());
 }
 

@@ -9,14 +9,17 @@ namespace autograd {
 /// The sum over j in [0, n) of term(j), in double.
 template <class F>
 double sum_of(Index n, F term) {
-  constexpr Index kLanes = 8;
+  constexpr Index kLanes = 16;
   double lane[kLanes] = {};
   Index j = 0;
   for (; j + kLanes <= n; j += kLanes) {
     for (Index i = 0; i < kLanes; ++i) lane[i] += static_cast<double>(term(j + i));
   }
   for (Index i = 0; j < n; ++j, ++i) lane[i] += static_cast<double>(term(j));
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+  for (Index width = kLanes / 2; width > 0; width /= 2) {
+    for (Index i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
 }
 
 /// The largest of x[0] to x[n - 1], n at least 1; unspecified where one is NaN.

@@ -1,6 +1,7 @@
 #include "autograd/array/matmul.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/array/gemm.h"
@@ -14,19 +15,28 @@ struct Sizes {
   Index m, k, n;
 };
 
-// Rows [begin, end) of op(a) op(b).
-template <class T>
-void product_rows(Matrix<T> a, Matrix<T> b, T* c, const Sizes& s, Index begin, Index end) {
-  a.data += begin * (a.trans == Trans::yes ? 1 : a.stride);
-  gemm<T>(end - begin, s.n, s.k, T(1), a, b, T(0), c + begin * s.n, s.n);
-}
+// Rows and columns of a product that one call of the library computes.
+struct Tile {
+  Index rows, columns;
+};
 
-// Rows a tile: multiples of 16, at least 64 and a megaflop, about eight tiles in a large matrix.
-// The right operand is packed once a tile, so smaller tiles would cost more than they balance.
-Index tile_rows(const Sizes& s) {
+Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
+
+// About eight tiles of a large product, as threads are of unequal speed, of at least a megaflop. A
+// tile packs its part of both operands. To pack a transposed right operand costs the most, so that
+// one is split into columns, and rows only where it has too few of them for four tiles.
+Tile tile_of(const Sizes& s, Trans tb) {
   const Index flops_a_row = std::max<Index>(1, 2 * s.k * s.n);
-  const Index wanted = std::max<Index>({64, (s.m + 7) / 8, 1'000'000 / flops_a_row});
-  return (wanted + 15) / 16 * 16;
+  const auto whole = [](Index n) { return ceil_div(n, 16) * 16; };
+  if (tb == Trans::no) {
+    return {whole(std::max<Index>({64, ceil_div(s.m, 8), 1'000'000 / flops_a_row})), s.n};
+  }
+  const Index megaflops = s.m * flops_a_row / 1'000'000;
+  const Index tiles =
+      std::clamp<Index>(megaflops < 160 ? std::min<Index>(4, megaflops / 2) : megaflops / 40, 1, 8);
+  const Index across = std::clamp<Index>(s.n / 64, 1, tiles);
+  const Index down = std::clamp<Index>(s.m / 64, 1, ceil_div(tiles, across));
+  return {whole(ceil_div(s.m, down)), whole(ceil_div(s.n, across))};
 }
 
 // How the leading axes of a product pair up its matrices: offsets in matrices, 0 where one repeats.
@@ -65,8 +75,12 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
   }
   const Matrix<T> x{a.read<T>().data(), ta == Trans::yes ? s.m : s.k, ta};
   const Matrix<T> y{b.read<T>().data(), tb == Trans::yes ? s.k : s.n, tb};
-  const Index tile = tile_rows(s), tiles = (s.m + tile - 1) / tile;
-  const Index grain = std::max<Index>(1, 500'000 / (2 * std::min(tile, s.m) * s.k * s.n));
+  const Tile tile = tile_of(s, tb);
+  const Index across = ceil_div(s.n, tile.columns), tiles = ceil_div(s.m, tile.rows) * across;
+  const Index grain = std::max<Index>(
+      1, 500'000 / (2 * std::min(tile.rows, s.m) * s.k * std::min(tile.columns, s.n)));
+  std::optional<LibraryCall> calls;  // one for all, where they are more than a few
+  if (count * tiles > grain) calls.emplace();
   return Array::build<T>(shape, [&](std::span<T> z) {
     parallel_for(count * tiles, grain, [&](Index begin, Index end) {
       for (Index t = begin; t < end; ++t) {
@@ -76,10 +90,13 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
           ib += rest % batch.size[i] * batch.b_stride[i];
           rest /= batch.size[i];
         }
-        const Index first = t % tiles * tile, last = std::min(s.m, first + tile);
-        const Matrix<T> left{x.data + ia * s.m * s.k, x.stride, ta};
-        const Matrix<T> right{y.data + ib * s.k * s.n, y.stride, tb};
-        product_rows(left, right, z.data() + t / tiles * s.m * s.n, s, first, last);
+        const Index row = t % tiles / across * tile.rows, column = t % across * tile.columns;
+        const Matrix<T> left{x.data + ia * s.m * s.k + row * (ta == Trans::yes ? 1 : x.stride),
+                             x.stride, ta};
+        const Matrix<T> right{y.data + ib * s.k * s.n + column * (tb == Trans::yes ? y.stride : 1),
+                              y.stride, tb};
+        gemm<T>(std::min(tile.rows, s.m - row), std::min(tile.columns, s.n - column), s.k, T(1),
+                left, right, T(0), z.data() + t / tiles * s.m * s.n + row * s.n + column, s.n);
       }
     });
   });

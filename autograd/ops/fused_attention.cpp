@@ -1,13 +1,9 @@
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
 
-#include "autograd/array/gemm.h"
 #include "autograd/array/lanes.h"
-#include "autograd/array/parallel.h"
 #include "autograd/array/vector_math.h"
-#include "autograd/ops.h"
+#include "autograd/ops/attention_head.h"
 
 namespace autograd {
 
@@ -16,90 +12,7 @@ namespace autograd {
 // those of its tiles. Backward computes the scores again.
 namespace {
 
-constexpr Index kQueries = 64, kKeys = 128;  // of a tile: 32 KiB of scores in f32
-
-/// The qkv projection, (B, T, 3 C) with heads side by side in each of q, k, v.
-struct Layout {
-  Index B, T, C, H, D;
-  Index width() const { return 3 * C; }
-  Index heads() const { return B * H; }
-  Index grain() const {
-    return std::max<Index>(1, 6 * elements_a_piece() / std::max<Index>(1, T * T * D));
-  }
-  Index at(Index head, Index part) const {  // part 0, 1, 2: first element of q, k, v of a head
-    return head / H * T * width() + part * C + head % H * D;
-  }
-  Index out_at(Index head) const { return head / H * T * C + head % H * D; }
-};
-
-struct Settings {
-  double scale;
-  Causal causal;
-  double p;       // of dropout
-  RandomKey key;  // of its mask, which is that of dropout() on (B, H, T, T)
-};
-
-/// Where a tile of scores lies in the (T, T) matrix of its head.
-struct Tile {
-  Index row, rows, column, columns;
-};
-
-/// Room for a tile, not initialised.
-template <class T>
-using TileBuffer = std::unique_ptr<T[]>;
-template <class T>
-TileBuffer<T> make_tile() {
-  return TileBuffer<T>(new T[kQueries * kKeys]);
-}
-
-template <class T>
-class Head {
- public:
-  Head(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : l_(layout), s_(settings), qkv_(qkv), head_(head) {}
-
-  Matrix<T> part(Index which, Index row, Trans trans = Trans::no) const {
-    return {qkv_ + l_.at(head_, which) + row * l_.width(), l_.width(), trans};
-  }
-  T* scores() { return scores_.get(); }
-
-  /// Columns that queries up to row `last` look at.
-  Index seen(Index last) const { return s_.causal == Causal::yes ? last + 1 : l_.T; }
-
-  /// scale q k^T of a tile; -inf where a query may not look.
-  void compute_scores(const Tile& t) {
-    gemm<T>(t.rows, t.columns, l_.D, static_cast<T>(s_.scale), part(0, t.row),
-            part(1, t.column, Trans::yes), T(0), scores(), kKeys);
-    if (s_.causal == Causal::no) return;
-    for (Index i = 0; i < t.rows; ++i) {
-      T* row = scores() + i * kKeys;
-      for (Index j = std::max<Index>(0, t.row + i + 1 - t.column); j < t.columns; ++j) {
-        row[j] = -std::numeric_limits<T>::infinity();
-      }
-    }
-  }
-
-  /// Multiplies a tile by what dropout does to it.
-  void drop(const Tile& t, T* values) const {
-    if (s_.p == 0) return;
-    bool keep[kKeys];
-    const T factor = s_.p < 1 ? T(1) / static_cast<T>(1 - s_.p) : T(0);
-    for (Index i = 0; i < t.rows; ++i) {
-      keep_mask(keep, (head_ * l_.T + t.row + i) * l_.T + t.column, t.columns, s_.p, s_.key);
-      for (Index j = 0; j < t.columns; ++j) {
-        T& v = values[i * kKeys + j];
-        v = keep[j] ? v * factor : T(0);
-      }
-    }
-  }
-
- protected:
-  const Layout& l_;
-  const Settings& s_;
-  const T* qkv_;
-  Index head_;
-  TileBuffer<T> scores_ = make_tile<T>();
-};
+using namespace tiles;
 
 template <class T>
 class ForwardHead : Head<T> {
@@ -135,18 +48,22 @@ class ForwardHead : Head<T> {
  private:
   using Head<T>::l_;
 
-  /// Scores of row i become exp(score - maximum so far); what the sums so far shrink by.
+  /// Scores of row i become exp(score - maximum so far), 0 where its query may not look; what the
+  /// sums so far shrink by.
   T absorb(const Tile& t, Index i, bool first) {
     T* row = this->scores() + i * kKeys;
-    T top = max_of(row, t.columns);
+    const Index n = this->seen(t, i);
+    T top = n > 0 ? max_of(row, n) : kNone;
     if (!first && !(top > top_[i])) top = top_[i];
     if (top == kNone) {  // nothing so far, or NaN, which stays
-      for (Index j = 0; j < t.columns; ++j) row[j] = row[j] == kNone ? T(0) : row[j];
+      for (Index j = 0; j < n; ++j) row[j] = row[j] == kNone ? T(0) : row[j];
     } else {
-      for (Index j = 0; j < t.columns; ++j) row[j] = vector_math::exp(row[j] - top);
+      const Index whole = whole_vectors(t, n);
+      for (Index j = 0; j < whole; ++j) row[j] = vector_math::exp(row[j] - top);
     }
+    std::fill(row + n, row + t.columns, T(0));
     const T rescale = first || top == kNone ? T(0) : vector_math::exp(top_[i] - top);
-    const T sum = static_cast<T>(sum_of(t.columns, [row](Index j) { return row[j]; }));
+    const T sum = static_cast<T>(sum_of(n, [row](Index j) { return row[j]; }));
     sum_[i] = (first ? T(0) : sum_[i] * rescale) + sum;
     top_[i] = top;
     return rescale;
@@ -168,8 +85,11 @@ class BackwardHead : Head<T> {
 
   /// The gradients of this head's q, k and v, into its part of a (B, T, 3 C) array.
   void run(const Given& given, T* into) {
-    for (Index part = 0; part < 3; ++part) {
-      for (Index t = 0; t < l_.T; ++t) std::fill_n(to(into, part, t), l_.D, T(0));
+    if (!first_row_meets_all()) {
+      for (Index t = 0; t < l_.T; ++t) {
+        std::fill_n(to(into, 1, t), l_.D, T(0));
+        std::fill_n(to(into, 2, t), l_.D, T(0));
+      }
     }
     for (Index row = 0; row < l_.T; row += kQueries) {
       const Index rows = std::min(kQueries, l_.T - row), columns = this->seen(row + rows - 1);
@@ -183,6 +103,9 @@ class BackwardHead : Head<T> {
   using Head<T>::l_;
   using Head<T>::s_;
 
+  /// Whether the first tiles of queries look at every key.
+  bool first_row_meets_all() const { return s_.causal == Causal::no || l_.T <= kQueries; }
+
   T* to(T* into, Index part, Index row) const {
     return into + l_.at(this->head_, part) + row * l_.width();
   }
@@ -190,49 +113,53 @@ class BackwardHead : Head<T> {
   void add_tile(const Tile& t, const Given& given, T* into) {
     const Index D = l_.D, at = l_.out_at(this->head_) + t.row * l_.C;
     const Matrix<T> grad{given.grad + at, l_.C};
-    T* weights = this->scores();
-    this->compute_scores(t);
-    const T* norms = given.norms + 2 * (this->head_ * l_.T + t.row);
-    for (Index i = 0; i < t.rows; ++i) {
-      for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
-        weights[j] = vector_math::exp(weights[j] - norms[2 * i]) * norms[2 * i + 1];
-      }
-    }
+    T *weights = this->scores(), *grads = this->rooms_[1];
+    weights_from_scores(t, given.norms + 2 * (this->head_ * l_.T + t.row));
     const T* dropped = weights;
     if (s_.p > 0) {
-      if (!dropped_) dropped_ = make_tile<T>();
-      std::copy_n(weights, t.rows * kKeys, dropped_.get());
-      this->drop(t, dropped_.get());
-      dropped = dropped_.get();
+      std::copy_n(weights, t.rows * kKeys, this->rooms_[2]);
+      this->drop(t, this->rooms_[2]);
+      dropped = this->rooms_[2];
     }
     const Index width = l_.width();
-    gemm<T>(t.columns, D, t.rows, T(1), {dropped, kKeys, Trans::yes}, grad, T(1),
+    const T so_far_q = t.column == 0 ? T(0) : T(1);
+    const T so_far_kv = t.row == 0 && first_row_meets_all() ? T(0) : T(1);
+    gemm<T>(t.columns, D, t.rows, T(1), {dropped, kKeys, Trans::yes}, grad, so_far_kv,
             to(into, 2, t.column), width);
-    gemm<T>(t.rows, t.columns, D, T(1), grad, this->part(2, t.column, Trans::yes), T(0),
-            grads_.get(), kKeys);
-    this->drop(t, grads_.get());
-    through_softmax(t, given.out + at, given.grad + at);
-    gemm<T>(t.rows, D, t.columns, T(1), {grads_.get(), kKeys}, this->part(1, t.column), T(1),
+    gemm<T>(t.rows, t.columns, D, T(1), grad, this->part(2, t.column, Trans::yes), T(0), grads,
+            kKeys);
+    this->drop(t, grads);
+    through_softmax(t, given.out + at, given.grad + at, grads);
+    gemm<T>(t.rows, D, t.columns, T(1), {grads, kKeys}, this->part(1, t.column), so_far_q,
             to(into, 0, t.row), width);
-    gemm<T>(t.columns, D, t.rows, T(1), {grads_.get(), kKeys, Trans::yes}, this->part(0, t.row),
-            T(1), to(into, 1, t.column), width);
+    gemm<T>(t.columns, D, t.rows, T(1), {grads, kKeys, Trans::yes}, this->part(0, t.row), so_far_kv,
+            to(into, 1, t.column), width);
   }
 
-  /// grads_ becomes scale * weights * (grads_ - out . grad), the gradient of q k^T.
-  void through_softmax(const Tile& t, const T* out, const T* grad) {
-    const T a = static_cast<T>(s_.scale);
-    const T* weights = this->scores();
-    T* grads = grads_.get();
+  /// The scores of a tile and then, in their place, the weights.
+  void weights_from_scores(const Tile& t, const T* norms) {
+    this->compute_scores(t);
     for (Index i = 0; i < t.rows; ++i) {
-      const T *y = out + i * l_.C, *g = grad + i * l_.C;
-      const T dot = static_cast<T>(sum_of(l_.D, [y, g](Index d) { return y[d] * g[d]; }));
-      for (Index j = i * kKeys; j < i * kKeys + t.columns; ++j) {
-        grads[j] = a * weights[j] * (grads[j] - dot);
-      }
+      T* row = this->scores() + i * kKeys;
+      const Index n = this->seen(t, i), whole = whole_vectors(t, n);
+      const T top = norms[2 * i], share = norms[2 * i + 1];
+      for (Index j = 0; j < whole; ++j) row[j] = vector_math::exp(row[j] - top) * share;
+      std::fill(row + n, row + t.columns, T(0));
     }
   }
 
-  TileBuffer<T> grads_ = make_tile<T>(), dropped_;
+  /// `grads` becomes scale * weights * (grads - out . grad), the gradient of q k^T.
+  void through_softmax(const Tile& t, const T* out, const T* grad, T* grads) {
+    const T a = static_cast<T>(s_.scale);
+    for (Index i = 0; i < t.rows; ++i) {
+      const T *y = out + i * l_.C, *g = grad + i * l_.C, *weights = this->scores() + i * kKeys;
+      T* row = grads + i * kKeys;
+      const Index n = this->seen(t, i);
+      const T dot = static_cast<T>(sum_of(l_.D, [y, g](Index d) { return y[d] * g[d]; }));
+      for (Index j = 0; j < n; ++j) row[j] = a * weights[j] * (row[j] - dot);
+      std::fill(row + n, row + t.columns, T(0));
+    }
+  }
 };
 
 Layout layout_of(const Tensor& qkv, Index n_head) {

@@ -97,25 +97,33 @@ Array gradient_of_x(const Saved& s, const Array& g) {
   });
 }
 
-/// The sum of g xhat over the rows.
+/// The sum of g xhat over the rows: of each block of rows, then of the blocks.
 template <class T>
 Array gradient_of_weight(const Saved& s, const Array& g) {
-  const Index n = s.rows.width;
+  constexpr Index kBlock = 64;
+  const Index n = s.rows.width, rows = s.rows.count, blocks = (rows + kBlock - 1) / kBlock;
   const T* x = s.x.read<T>().data();
   const T* grad = g.read<T>().data();
   const double* moments = s.moments.read<double>().data();
-  const Array products = Array::build<T>(Shape{s.rows.count, n}, [&](std::span<T> out) {
-    parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) {
-        const double mean = moments[2 * r], rstd = moments[2 * r + 1];
-        for (Index j = r * n; j < (r + 1) * n; ++j) {
-          out[static_cast<std::size_t>(j)] =
-              T((static_cast<double>(x[j]) - mean) * rstd * static_cast<double>(grad[j]));
-        }
+  const auto add_row = [=](Index r, double* total) {
+    const double mean = moments[2 * r], rstd = moments[2 * r + 1];
+    const T *xr = x + r * n, *gr = grad + r * n;
+    for (Index j = 0; j < n; ++j) {
+      total[j] += (static_cast<double>(xr[j]) - mean) * rstd * static_cast<double>(gr[j]);
+    }
+  };
+  const Array sums = Array::build<double>(Shape{blocks, n}, [&](std::span<double> out) {
+    const Index grain = std::max<Index>(1, s.rows.grain() / kBlock);
+    parallel_for(blocks, grain, [&](Index begin, Index end) {
+      for (Index block = begin; block < end; ++block) {
+        double* total = out.data() + block * n;
+        std::fill_n(total, n, 0.0);
+        const Index last = std::min(rows, (block + 1) * kBlock);
+        for (Index r = block * kBlock; r < last; ++r) add_row(r, total);
       }
     });
   });
-  return sum(products, 0, KeepDim::no);
+  return sum(sums, 0, KeepDim::no).to(g.dtype());
 }
 
 }  // namespace

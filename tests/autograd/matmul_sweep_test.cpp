@@ -157,9 +157,25 @@ TEST(MatmulSweep, SizesAroundTilesAndVectors) {
   }
 }
 
+// Of eight megaflops and more: several tiles of rows, and of columns where b is transposed.
+TEST(MatmulSweep, ProductsOfSeveralTiles) {
+  for (unsigned t = 0; t < 4; ++t) {
+    check_form({200, 100, 210, (t & 1) != 0, (t & 2) != 0}, DType::f64, 1e-12);
+    check_form({67, 250, 300, (t & 1) != 0, (t & 2) != 0}, DType::f32, 1e-4);
+  }
+  const Array a = normal({3, 100, 200}, 0, 1, DType::f32, {13, 4});  // transposed: (200 x 100)
+  const Array b = normal({3, 210, 100}, 0, 1, DType::f32, {13, 5});
+  const Array all = matmul(a, b, Trans::yes, Trans::yes);
+  for (Index i = 0; i < 3; ++i) {
+    const auto one = [i](const Array& x) { return select(Tensor(x), 0, i).data(); };
+    EXPECT_TRUE(bit_equal(one(all), matmul(one(a), one(b), Trans::yes, Trans::yes))) << i;
+  }
+}
+
 TEST(MatmulSweep, SameBitsOnAnyNumberOfThreads) {
   const int before = num_threads();
-  for (const Form& f : {Form{257, 65, 130, false, false}, Form{130, 257, 65, true, true}}) {
+  for (const Form& f : {Form{257, 65, 130, false, false}, Form{130, 257, 65, true, true},
+                        Form{200, 100, 210, false, true}}) {
     const Operands in(f, DType::f32);
     const Trans ta = f.a_transposed ? Trans::yes : Trans::no;
     const Trans tb = f.b_transposed ? Trans::yes : Trans::no;

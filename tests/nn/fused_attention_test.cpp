@@ -69,7 +69,8 @@ TEST(FusedAttention, DropsEverythingAtOne) {
   const Tensor qkv = autograd::randn({1, 5, 12}).requires_grad_();
   const Tensor y = fused_attention(qkv, {.n_head = 2, .dropout = 1.0});
   EXPECT_TRUE(same_bits(y, autograd::zeros({1, 5, 4})));
-  EXPECT_TRUE(same_bits(grad(y, {qkv}, autograd::ones({1, 5, 4}))[0], autograd::zeros({1, 5, 12})));
+  const Tensor g = grad(y, {qkv}, autograd::ones({1, 5, 4}))[0];
+  EXPECT_EQ(max(abs(g)).item(), 0);  // of either sign
 }
 
 TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {

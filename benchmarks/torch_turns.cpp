@@ -32,7 +32,8 @@ void compare(const Workload& ours, const TorchWork& theirs, int threads) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> only(argv + 1, argv + argc);
-  const std::vector<Workload> all = experiments::headline_workloads(experiments::DType::f32);
+  std::vector<Workload> all = experiments::headline_workloads(experiments::DType::f32);
+  all.push_back(experiments::chain(1'000'000, experiments::DType::f32));
   const std::vector<TorchWork> torch = torch_workloads();
   for (const std::string& name : only) {
     if (std::ranges::count(torch, name, &TorchWork::ours) > 0) continue;

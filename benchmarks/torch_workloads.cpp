@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -105,6 +106,55 @@ std::function<void()> mlp() {
   };
 }
 
+std::function<void()> chain(std::int64_t nodes) {
+  const Tensor x = torch::ones({1}).requires_grad_();
+  return [=]() mutable {
+    x.mutable_grad() = Tensor();
+    Tensor y = x;
+    for (std::int64_t i = 0; i < nodes; ++i) y = y * 1.0;
+    y.backward();
+  };
+}
+
+/// One scale of one batch of trials: forward, backward and what the rows are measured by.
+std::vector<Tensor> scaling_pass(const std::array<Tensor, 3>& inputs, const Tensor& g,
+                                 double factor) {
+  const auto leaf = [](const Tensor& t) { return t.detach().requires_grad_(); };
+  const Tensor q = leaf(inputs[0]), k = leaf(inputs[1]), v = leaf(inputs[2]);
+  const auto norm = [](const Tensor& t) { return t.norm(2, -1); };
+  const Tensor scores = at::matmul(q, k.transpose(-2, -1)) * factor;
+  const Tensor weights = at::softmax(scores, -1);
+  scores.retain_grad();
+  weights.retain_grad();
+  (at::matmul(weights, v) * g).sum().backward();
+  const Tensor p = weights.detach(), ds = scores.grad(), dp = weights.grad();
+  const Tensor square = (p * p).sum(-1);
+  return {-(p * at::log(p.clamp_min(1e-38))).sum(-1),  // entropy
+          p.amax(-1),
+          1 - square,                                                             // trace of J
+          (square - 2 * p.pow(3).sum(-1) + square * square).clamp_min(0).sqrt(),  // norm of J
+          norm(ds) / norm(dp - dp.mean(-1, true)),                                // gain
+          norm(ds),
+          norm(q.grad()),
+          norm(k.grad()),
+          norm(v.grad()),
+          norm(at::matmul(q.grad(), k.detach().transpose(-2, -1)))};  // step
+}
+
+std::function<void()> scaling(std::int64_t rows) {
+  return [=] {
+    constexpr std::int64_t T = 16;
+    for (std::int64_t d = 4; d <= 1024; d *= 2) {
+      const auto draw = [&] { return torch::randn({rows / T, T, d}); };
+      const std::array<Tensor, 3> inputs{draw(), draw(), draw()};
+      const Tensor g = draw() / std::sqrt(static_cast<double>(d));
+      for (const double factor : {1.0, 1 / std::sqrt(static_cast<double>(d))}) {
+        scaling_pass(inputs, g, factor);
+      }
+    }
+  };
+}
+
 std::function<void()> gemm(std::int64_t m, std::int64_t k, std::int64_t n) {
   const Tensor x = torch::randn({m, k}), w = torch::randn({n, k});
   return [=] { at::matmul(x, w.t()); };
@@ -129,6 +179,7 @@ std::vector<TorchWork> torch_workloads() {
   return {
       {"attention", [] { return attention(2, 128); }},
       {"attention_long", [] { return attention(1, 1024); }},
+      {"chain_1000000", [] { return chain(1'000'000); }},
       {"gelu", [] { return rowwise(1024, 3072, [](const Leaves& x) { return at::gelu(x[0]); }); }},
       {"gemm", [] { return gemm(768, 128, 512); }},
       {"gemm_gpt2", [] { return gemm(1024, 768, 2304); }},
@@ -141,6 +192,7 @@ std::vector<TorchWork> torch_workloads() {
          });
        }},
       {"mlp", [] { return mlp(); }},
+      {"scaling", [] { return scaling(1600); }},
       {"softmax",
        [] { return rowwise(12288, 1024, [](const Leaves& x) { return at::softmax(x[0], -1); }); }},
   };

@@ -13,7 +13,8 @@ struct TorchWork {
   std::function<std::function<void()>()> prepare;
 };
 
-/// f32. attention at B=2 T=128 and B=1 T=1024, gemm, layer_norm, gelu, mlp, gpt_step, softmax.
+/// f32. attention at B=2 T=128 and B=1 T=1024, a chain, gemm, layer_norm, gelu, mlp, gpt_step,
+/// scaling, softmax.
 std::vector<TorchWork> torch_workloads();
 
 void set_torch_threads(int n);

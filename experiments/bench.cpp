@@ -18,8 +18,11 @@ namespace {
 constexpr const char* kPeak = "peak";
 
 constexpr const char* kNotes[] = {
-    "Timings: no two runs print the same numbers. GFLOP/s are of the median; of peak: of the best "
-    "sample of the row `peak` on as many threads.",
+    "Timings: no two runs print the same numbers. GFLOP/s are of the median; of peak: the median "
+    "of "
+    "the samples' shares, each of what bursts of multiply-adds reach right before and after it on "
+    "as "
+    "many threads.",
     "Counted are 2 m n k operations a product of matrices and nothing else where there is one; in "
     "gelu, layer_norm and softmax every operation on an element, exp and erf as one.",
     "attention, gelu, layer_norm, mlp and softmax: forward and backward; gpt_step: forward, "
@@ -58,7 +61,6 @@ class Bench : public Experiment {
   Report run(const Run& run) override;
 
  private:
-  double time_peak(const Run& run, int threads, Report& report) const;
   void time_all(std::vector<Workload> works, const Run& run, Report& report) const;
 
   std::vector<std::string> only_ = names();
@@ -68,8 +70,7 @@ Patience patience(const Run& run) {
   return run.quick ? Patience{.seconds = 0.05, .min_samples = 3} : Patience{};
 }
 
-std::vector<Value> row_of(const Workload& work, int threads, const Timing& timing, double peak) {
-  const double rate = work.flops / timing.median;
+std::vector<Value> row_of(const Workload& work, int threads, const Timing& timing, double share) {
   const double tokens = work.tokens > 0 ? static_cast<double>(work.tokens) / timing.median : NAN;
   return {work.name,
           work.shape,
@@ -78,22 +79,20 @@ std::vector<Value> row_of(const Workload& work, int threads, const Timing& timin
           timing.min * 1e3,
           std::int64_t{timing.samples},
           work.flops / 1e9,
-          rate / 1e9,
-          rate / peak,
+          work.flops / timing.median / 1e9,
+          share,
           tokens};
 }
 
-// The best that was seen, in operations a second.
-double Bench::time_peak(const Run& run, int threads, Report& report) const {
-  constexpr Index kRounds = 4'000'000;  // some ten milliseconds, so that waking threads is nothing
-  const Workload work{.name = kPeak,
-                      .shape = fmt::format("{} bits at once", fma_bits()),
-                      .flops = threads * fma_flops(run.dtype, kRounds),
-                      .prepare = {}};
-  const Timing timing = time_of([&] { fma_burst(run.dtype, kRounds, threads); }, patience(run));
-  const double peak = work.flops / timing.min;
-  report.rows.push_back(row_of(work, threads, timing, peak));
-  return peak;
+/// What no work can outrun: a millisecond or two, so that waking threads is next to nothing.
+Workload burst(DType dtype, int threads) {
+  constexpr Index kRounds = 1'000'000;
+  return {.name = kPeak,
+          .shape = fmt::format("{} bits at once", fma_bits()),
+          .flops = threads * fma_flops(dtype, kRounds),
+          .prepare = [=]() -> std::function<void()> {
+            return [=] { fma_burst(dtype, kRounds, threads); };
+          }};
 }
 
 void Bench::time_all(std::vector<Workload> works, const Run& run, Report& report) const {
@@ -103,11 +102,15 @@ void Bench::time_all(std::vector<Workload> works, const Run& run, Report& report
     autograd::set_num_threads(threads);
     const auto progress = [&] { run.progress(static_cast<double>(report.rows.size()) / all); };
     progress();
-    const double peak = time_peak(run, threads, report);
+    const Workload peak = burst(run.dtype, threads);
+    const std::function<void()> reach = peak.prepare();
+    const Timing best = time_of(reach, patience(run));
+    report.rows.push_back(row_of(peak, threads, best, best.min / best.median));
     for (const Workload& work : works) {
       progress();
-      const Timing timing = time_of(work.prepare(), patience(run));
-      report.rows.push_back(row_of(work, threads, timing, peak));
+      const Ratio took = time_beside(reach, work.prepare(), patience(run));
+      const Timing& timing = took.call;
+      report.rows.push_back(row_of(work, threads, timing, work.flops / peak.flops / took.median));
       if (work.tokens == 0) continue;
       const double rate = static_cast<double>(work.tokens) / timing.median;
       report.notes.push_back(fmt::format("{}: {} tokens/s with {} thread{}.", work.name,

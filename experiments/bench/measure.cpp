@@ -28,6 +28,14 @@ std::ptrdiff_t calls_a_sample(const Call& call) {
   return times;
 }
 
+bool is_wanted(std::ptrdiff_t sample, double spent, double seconds, const Patience& patience) {
+  return sample < patience.min_samples || (spent < seconds && sample < kSamples);
+}
+
+Timing summary(std::vector<double>& samples) {
+  return {quantile(samples, 0.5), *std::ranges::min_element(samples), std::ssize(samples)};
+}
+
 }  // namespace
 
 std::vector<Timing> time_in_turns(std::span<const Call> calls, const Patience& patience) {
@@ -36,20 +44,31 @@ std::vector<Timing> time_in_turns(std::span<const Call> calls, const Patience& p
   std::vector<std::vector<double>> samples(calls.size());
   const double all = patience.seconds * static_cast<double>(calls.size());
   double spent = 0;
-  for (std::ptrdiff_t turn = 0; turn < patience.min_samples || (spent < all && turn < kSamples);
-       ++turn) {
+  for (std::ptrdiff_t turn = 0; is_wanted(turn, spent, all, patience); ++turn) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (calls.size() > 1) calls[i]();
       const double took = seconds_of(calls[i], times[i]);
       samples[i].push_back(took / static_cast<double>(times[i]));
       spent += took;
     }
   }
   std::vector<Timing> timings;
-  for (std::vector<double>& of_one : samples) {
-    const double median = quantile(of_one, 0.5), min = *std::ranges::min_element(of_one);
-    timings.push_back({median, min, std::ssize(of_one)});
-  }
+  for (std::vector<double>& of_one : samples) timings.push_back(summary(of_one));
   return timings;
+}
+
+Ratio time_beside(const Call& yardstick, const Call& call, const Patience& patience) {
+  const std::ptrdiff_t times = calls_a_sample(call);
+  std::vector<double> samples, ratios;
+  double spent = 0, before = seconds_of(yardstick, 1);
+  while (is_wanted(std::ssize(samples), spent, patience.seconds, patience)) {
+    const double took = seconds_of(call, times), after = seconds_of(yardstick, 1);
+    samples.push_back(took / static_cast<double>(times));
+    ratios.push_back(2 * samples.back() / (before + after));
+    spent += took;
+    before = after;
+  }
+  return {summary(samples), quantile(ratios, 0.5)};
 }
 
 Timing time_of(const Call& call, const Patience& patience) {

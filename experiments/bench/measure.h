@@ -21,9 +21,20 @@ struct Patience {
 
 /// Times each of `calls`, sample by sample in turns (A B A B ...), so that whatever else the
 /// machine does meanwhile meets them all alike. Each is first called once to warm up, and then for
-/// so long that its samples can be cut to at least half a millisecond each.
+/// so long that its samples can be cut to at least half a millisecond each. Where there are
+/// several, a call that is not timed comes before each sample: it finds caches, and threads that
+/// still spin, as the others left them.
 std::vector<Timing> time_in_turns(std::span<const std::function<void()>> calls,
                                   const Patience& patience);
 Timing time_of(const std::function<void()>& call, const Patience& patience);
+
+/// Seconds of one call, and the median of its samples' ratios to the mean of the two calls of
+/// `yardstick` right before and after each: a machine that is slower for a while slows all three.
+struct Ratio {
+  Timing call;
+  double median = 0;
+};
+Ratio time_beside(const std::function<void()>& yardstick, const std::function<void()>& call,
+                  const Patience& patience);
 
 }  // namespace experiments

@@ -22,9 +22,9 @@ void compare(const Workload& ours, const TorchWork& theirs, int threads) {
   autograd::set_num_threads(threads);
   set_torch_threads(threads);
   const std::array<std::function<void()>, 2> calls{ours.prepare(), theirs.prepare()};
-  const auto timings = experiments::time_in_turns(calls, {.seconds = 2, .min_samples = 11});
+  const auto timings = experiments::time_in_turns(calls, {.seconds = 4, .min_samples = 11});
   const double a = timings[0].median * 1e3, b = timings[1].median * 1e3;
-  fmt::print("{:<16}{:>8}{:>12.4g}{:>12.4g}{:>8.2f}\n", ours.name, threads, a, b, b / a);
+  fmt::print("{:<18}{:>8}{:>12.4g}{:>12.4g}{:>8.2f}\n", theirs.name, threads, a, b, b / a);
   std::fflush(stdout);
 }
 
@@ -36,15 +36,15 @@ int main(int argc, char** argv) {
   all.push_back(experiments::chain(1'000'000, experiments::DType::f32));
   const std::vector<TorchWork> torch = torch_workloads();
   for (const std::string& name : only) {
-    if (std::ranges::count(torch, name, &TorchWork::ours) > 0) continue;
+    if (std::ranges::count(torch, name, &TorchWork::name) > 0) continue;
     fmt::print(stderr, "error: no workload '{}'\n", name);
     return 2;
   }
-  fmt::print("{:<16}{:>8}{:>12}{:>12}{:>8}\n", "name", "threads", "gradlab ms", "torch ms",
+  fmt::print("{:<18}{:>8}{:>12}{:>12}{:>8}\n", "name", "threads", "gradlab ms", "torch ms",
              "ratio");
   for (const int threads : {1, 2}) {
     for (const TorchWork& theirs : torch) {
-      if (!only.empty() && std::ranges::count(only, theirs.ours) == 0) continue;
+      if (!only.empty() && std::ranges::count(only, theirs.name) == 0) continue;
       compare(*std::ranges::find(all, theirs.ours, &Workload::name), theirs, threads);
     }
   }

@@ -141,15 +141,18 @@ std::vector<Tensor> scaling_pass(const std::array<Tensor, 3>& inputs, const Tens
           norm(at::matmul(q.grad(), k.detach().transpose(-2, -1)))};  // step
 }
 
-std::function<void()> scaling(std::int64_t rows) {
+/// `at_once` trials of 16 rows make a batch.
+std::function<void()> scaling(std::int64_t rows, std::int64_t at_once) {
   return [=] {
     constexpr std::int64_t T = 16;
     for (std::int64_t d = 4; d <= 1024; d *= 2) {
-      const auto draw = [&] { return torch::randn({rows / T, T, d}); };
-      const std::array<Tensor, 3> inputs{draw(), draw(), draw()};
-      const Tensor g = draw() / std::sqrt(static_cast<double>(d));
-      for (const double factor : {1.0, 1 / std::sqrt(static_cast<double>(d))}) {
-        scaling_pass(inputs, g, factor);
+      for (std::int64_t trial = 0; trial < rows / T; trial += at_once) {
+        const auto draw = [&] { return torch::randn({at_once, T, d}); };
+        const std::array<Tensor, 3> inputs{draw(), draw(), draw()};
+        const Tensor g = draw() / std::sqrt(static_cast<double>(d));
+        for (const double factor : {1.0, 1 / std::sqrt(static_cast<double>(d))}) {
+          scaling_pass(inputs, g, factor);
+        }
       }
     }
   };
@@ -177,23 +180,25 @@ std::function<void()> rowwise(std::int64_t rows, std::int64_t C, F op) {
 std::vector<TorchWork> torch_workloads() {
   using Leaves = std::vector<Tensor>;
   return {
-      {"attention", [] { return attention(2, 128); }},
-      {"attention_long", [] { return attention(1, 1024); }},
-      {"chain_1000000", [] { return chain(1'000'000); }},
-      {"gelu", [] { return rowwise(1024, 3072, [](const Leaves& x) { return at::gelu(x[0]); }); }},
-      {"gemm", [] { return gemm(768, 128, 512); }},
-      {"gemm_gpt2", [] { return gemm(1024, 768, 2304); }},
-      {"gpt_step",
+      {"attention", "attention", [] { return attention(2, 128); }},
+      {"attention_long", "attention_long", [] { return attention(1, 1024); }},
+      {"chain_1000000", "chain_1000000", [] { return chain(1'000'000); }},
+      {"gelu", "gelu",
+       [] { return rowwise(1024, 3072, [](const Leaves& x) { return at::gelu(x[0]); }); }},
+      {"gemm", "gemm", [] { return gemm(768, 128, 512); }},
+      {"gemm_gpt2", "gemm_gpt2", [] { return gemm(1024, 768, 2304); }},
+      {"gpt_step", "gpt_step",
        []() -> std::function<void()> { return [gpt = std::make_shared<Gpt>()] { gpt->step(); }; }},
-      {"layer_norm",
+      {"layer_norm", "layer_norm",
        [] {
          return rowwise(1024, 768, [](const Leaves& x) {
            return at::layer_norm(x[0], {x[0].size(1)}, x[1], x[2]);
          });
        }},
-      {"mlp", [] { return mlp(); }},
-      {"scaling", [] { return scaling(1600); }},
-      {"softmax",
+      {"mlp", "mlp", [] { return mlp(); }},
+      {"scaling", "scaling", [] { return scaling(1600, 1); }},
+      {"scaling_at_once", "scaling", [] { return scaling(1600, 100); }},
+      {"softmax", "softmax",
        [] { return rowwise(12288, 1024, [](const Leaves& x) { return at::softmax(x[0], -1); }); }},
   };
 }

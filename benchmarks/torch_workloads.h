@@ -9,12 +9,12 @@
 
 /// `ours` names the workload of experiments/bench that it is held against.
 struct TorchWork {
-  std::string ours;
+  std::string name, ours;
   std::function<std::function<void()>()> prepare;
 };
 
 /// f32. attention at B=2 T=128 and B=1 T=1024, a chain, gemm, layer_norm, gelu, mlp, gpt_step,
-/// scaling, softmax.
+/// scaling (trials one by one, and all trials of a size at once), softmax.
 std::vector<TorchWork> torch_workloads();
 
 void set_torch_threads(int n);

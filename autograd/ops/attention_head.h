@@ -14,7 +14,7 @@
 
 namespace autograd::tiles {
 
-inline constexpr Index kQueries = 64, kKeys = 128;  // of a tile: 32 KiB of scores in f32
+inline constexpr Index kQueries = 128, kKeys = 256;  // of a tile: 128 KiB of scores in f32
 
 /// The qkv projection, (B, T, 3 C) with heads side by side in each of q, k, v.
 struct Layout {

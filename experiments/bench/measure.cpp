@@ -28,6 +28,14 @@ std::ptrdiff_t calls_a_sample(const Call& call) {
   return times;
 }
 
+/// Seconds of calls until another's threads sleep.
+double settle(const Call& call) {
+  constexpr double kSpin = 0.02;
+  double spent = 0;
+  while (spent < kSpin) spent += seconds_of(call, 1);
+  return spent;
+}
+
 bool is_wanted(std::ptrdiff_t sample, double spent, double seconds, const Patience& patience) {
   return sample < patience.min_samples || (spent < seconds && sample < kSamples);
 }
@@ -46,7 +54,7 @@ std::vector<Timing> time_in_turns(std::span<const Call> calls, const Patience& p
   double spent = 0;
   for (std::ptrdiff_t turn = 0; is_wanted(turn, spent, all, patience); ++turn) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      if (calls.size() > 1) calls[i]();
+      if (calls.size() > 1) spent += settle(calls[i]);
       const double took = seconds_of(calls[i], times[i]);
       samples[i].push_back(took / static_cast<double>(times[i]));
       spent += took;

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/ops/attention_head.h"
 #include "check.h"
 #include "nn/attention.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 using autograd::fused_attention;
 using autograd::FusedAttentionOptions;
+using autograd::tiles::kKeys;
+using autograd::tiles::kQueries;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -56,8 +59,10 @@ void expect_agreement(const Case& c, DType dtype, double tolerance) {
 TEST(FusedAttention, AgreesWithTheComposedPath) {
   for (const Causal causal : {Causal::no, Causal::yes}) {
     for (const double p : {0.0, 0.4}) {
-      // Within a tile, at its edges (64 queries, 128 keys), and over several.
-      for (const Index T : {1, 2, 7, 63, 64, 65, 127, 128, 129, 193, 300}) {
+      // Within a tile, at its edges, and over several.
+      for (const Index T :
+           {Index{1}, Index{2}, Index{7}, Index{64}, kQueries - 1, kQueries, kQueries + 1,
+            Index{193}, kKeys - 1, kKeys, kKeys + 1, 2 * kKeys + 70}) {
         expect_agreement({2, T, 3, 5, causal, p}, DType::f64, 1e-12);
         expect_agreement({1, T, 2, 8, causal, p}, DType::f32, 2e-5);
       }
@@ -82,27 +87,28 @@ TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {
   EXPECT_FALSE(std::isnan(y.at({0, 1, 0})));
 }
 
-/// One head of one sequence whose scores are `offset` in the first 128 keys and 0 to 1 in the rest.
+/// One head of one sequence whose scores are `offset` in the first tile of keys and 0 to 1 after
+/// it.
 Tensor with_offset(double offset, Index T) {
   Tensor qkv = autograd::zeros({1, T, 6});
   Generator draws(1);
   const Tensor noise = autograd::uniform({T, 2}, 0, 1, DType::f32, draws);
   qkv.write<float>([&](auto x) {
     for (Index t = 0; t < T; ++t) {
-      x[6 * t] = 1;                                                            // q
-      x[6 * t + 2] = static_cast<float>(t < 128 ? offset : noise.at({t, 0}));  // k
-      x[6 * t + 4] = x[6 * t + 5] = static_cast<float>(noise.at({t, 1}));      // v
+      x[6 * t] = 1;                                                              // q
+      x[6 * t + 2] = static_cast<float>(t < kKeys ? offset : noise.at({t, 0}));  // k
+      x[6 * t + 4] = x[6 * t + 5] = static_cast<float>(noise.at({t, 1}));        // v
     }
   });
   return qkv;
 }
 
 TEST(FusedAttention, IsRightWhereAWholeTileOfKeysIsMinusInfinity) {
-  const Tensor qkv = with_offset(-std::numeric_limits<float>::infinity(), 200);
+  const Tensor qkv = with_offset(-std::numeric_limits<float>::infinity(), kKeys + 72);
   const Tensor y = fused_attention(qkv, {});
   EXPECT_TRUE(autograd::all_finite(y.data()));
   EXPECT_TRUE(is_close(y, composed(qkv, {}), 1e-5));
-  const Tensor nowhere = with_offset(-std::numeric_limits<float>::infinity(), 128);
+  const Tensor nowhere = with_offset(-std::numeric_limits<float>::infinity(), kKeys);
   EXPECT_TRUE(std::isnan(fused_attention(nowhere, {}).at({0, 5, 0})));  // as softmax has it
 }
 

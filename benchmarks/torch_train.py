@@ -85,7 +85,7 @@ def seconds_beside(program, args):
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "train", "--preset", "shakespeare-cpu", "--data", args.data,
                    "--max-iters", str(args.iters), "--seed", str(args.seed),
-                   "--threads", str(args.threads), "--out", os.path.join(folder, "run")]
+                   "--threads", str(args.threads), "--out-dir", os.path.join(folder, "run")]
         start = time.perf_counter()
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode != 0:

@@ -107,7 +107,7 @@ Trial softmax_under_mask(Draw& d) {
 
 /// Large trials have rows of several tiles, with and without the mask.
 Trial fused_attention_of(Draw& d) {
-  const Index T = d.is_large() ? d.integer(129, 140) : d.positive_size(9);
+  const Index T = d.is_large() ? d.integer(257, 262) : d.positive_size(9);
   const Index heads = d.integer(1, d.is_large() ? 2 : 3), C = heads * d.integer(1, 4);
   FusedAttentionOptions options{.n_head = heads, .scale = d.number(0.2, 1.2)};
   options.causal = d.chance(0.5) ? Causal::yes : Causal::no;

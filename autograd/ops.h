@@ -106,7 +106,8 @@ struct FusedAttentionOptions {
 };
 /// softmax(scale q k^T) v of every head, from a projection qkv (B, T, 3 C) of which q, k and v are
 /// a third each, heads side by side -> (B, T, C). What matmul, softmax, dropout and matmul give to
-/// rounding, with the same mask, but no (T, T) matrix is ever whole: memory grows with T alone.
+/// rounding, with the same mask, but no (T, T) matrix is ever whole: memory grows with T alone. A v
+/// that is not finite makes outputs NaN under weights of 0 too, as there, and here q's gradient.
 Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options);
 
 // --- normalisation and losses

@@ -63,9 +63,10 @@ class GPT(nn.Module):
         self.wte, self.wpe = nn.Embedding(V, C), nn.Embedding(T, C)
         self.h = nn.Sequential(*(Block(C, heads) for _ in range(layers)))
         self.ln_f = Norm(C)
-        for p in self.parameters():
+        for name, p in self.named_parameters():
             if p.dim() > 1:
-                nn.init.normal_(p, std=0.02)
+                onto_residual = name.endswith("proj.weight")
+                nn.init.normal_(p, std=0.02 / math.sqrt(2 * layers) if onto_residual else 0.02)
 
     def forward(self, tokens):
         x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))

@@ -3,9 +3,10 @@
 
 torch_train.py --data FILE [--threads N] [--iters 2000] [--seed 0] [--beside build/release/gradlab]
 
-The same model, batches of the same size, schedule, clipping and evaluations. With --beside PROGRAM
-that program trains on the same file before and after, and `ratio` is PyTorch's time over the mean
-of its two.
+The same model, batches of the same size, schedule, clipping and evaluations; the losses are those of
+the end, over all validation windows. With --beside PROGRAM that program trains on the same file
+before and after, and `ratio` is PyTorch's time over the mean of its two, which hold its
+checkpoints, its metrics and a sample of 500 characters besides.
 """
 import argparse
 import json
@@ -60,6 +61,16 @@ def evaluate(model, split):
     return sum(loss_of(model, *batch(split)).item() for _ in range(EVAL_BATCHES)) / EVAL_BATCHES
 
 
+@torch.no_grad()
+def evaluate_all(model, split):
+    """Over windows of T side by side."""
+    count = (len(split) - 1) // T
+    x, y = (split[shift:shift + count * T].view(count, T) for shift in (0, 1))
+    total = sum(loss_of(model, x[i:i + B], y[i:i + B]).item() * len(x[i:i + B])
+                for i in range(0, count, B))
+    return total / count
+
+
 def train(path, iters):
     train_split, val_split, V = read_splits(path)
     model = GPT(V, T)
@@ -78,10 +89,11 @@ def train(path, iters):
         loss_of(model, *batch(train_split)).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    return evaluate(model, val_split)
+    evaluate(model, train_split)
+    return evaluate_all(model, val_split)
 
 
-def seconds_beside(program, args):
+def trained_beside(program, args):
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "train", "--preset", "shakespeare-cpu", "--data", args.data,
                    "--max-iters", str(args.iters), "--seed", str(args.seed),
@@ -90,7 +102,10 @@ def seconds_beside(program, args):
         done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             sys.exit(f"error: {' '.join(command)}: exit code {done.returncode}")
-        return time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        with open(os.path.join(folder, "run", "metrics.jsonl"), encoding="utf-8") as file:
+            losses = [json.loads(line) for line in file if "val_loss" in line]
+        return seconds, losses[-1]["val_loss"]
 
 
 def main():
@@ -103,16 +118,17 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     torch.set_num_threads(args.threads)
-    beside = [seconds_beside(args.beside, args)] if args.beside else []
+    beside = [trained_beside(args.beside, args)] if args.beside else []
     start = time.perf_counter()
     loss = train(args.data, args.iters)
     seconds = time.perf_counter() - start
     result = {"torch": torch.__version__, "threads": args.threads, "iterations": args.iters,
               "seconds": seconds, "val_loss": loss}
     if args.beside:
-        beside.append(seconds_beside(args.beside, args))
-        result["beside_seconds"] = beside
-        result["ratio"] = seconds / (sum(beside) / 2)
+        beside.append(trained_beside(args.beside, args))
+        result["beside_seconds"] = [took for took, _ in beside]
+        result["beside_val_loss"] = beside[0][1]
+        result["ratio"] = seconds / (sum(result["beside_seconds"]) / 2)
     print(json.dumps(result, indent=1))
 
 

@@ -196,8 +196,8 @@ std::vector<TorchWork> torch_workloads() {
          });
        }},
       {"mlp", "mlp", [] { return mlp(); }},
-      {"scaling", "scaling", [] { return scaling(1600, 1); }},
-      {"scaling_at_once", "scaling", [] { return scaling(1600, 100); }},
+      {"scaling_one_by_one", "scaling", [] { return scaling(1600, 1); }},
+      {"scaling", "scaling", [] { return scaling(1600, 100); }},
       {"softmax", "softmax",
        [] { return rowwise(12288, 1024, [](const Leaves& x) { return at::softmax(x[0], -1); }); }},
   };

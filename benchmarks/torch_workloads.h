@@ -14,7 +14,7 @@ struct TorchWork {
 };
 
 /// f32. attention at B=2 T=128 and B=1 T=1024, a chain, gemm, layer_norm, gelu, mlp, gpt_step,
-/// scaling (trials one by one, and all trials of a size at once), softmax.
+/// scaling (all trials of a size at once, and one by one), softmax.
 std::vector<TorchWork> torch_workloads();
 
 void set_torch_threads(int n);

@@ -22,9 +22,9 @@ struct Tile {
 
 Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 
-// About eight tiles of a large product, as threads are of unequal speed, of at least a megaflop. A
-// tile packs its part of both operands. To pack a transposed right operand costs the most, so that
-// one is split into columns, and rows only where it has too few of them for four tiles.
+// About eight tiles of a large product, as threads are of unequal speed, of a megaflop or more. A
+// tile packs its part of both operands. To pack a transposed right operand costs the most, so there
+// the tiles split columns, and rows too where columns do not give enough of them.
 Tile tile_of(const Sizes& s, Trans tb) {
   const Index flops_a_row = std::max<Index>(1, 2 * s.k * s.n);
   const auto whole = [](Index n) { return ceil_div(n, 16) * 16; };
@@ -79,7 +79,7 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
   const Index across = ceil_div(s.n, tile.columns), tiles = ceil_div(s.m, tile.rows) * across;
   const Index grain = std::max<Index>(
       1, 500'000 / (2 * std::min(tile.rows, s.m) * s.k * std::min(tile.columns, s.n)));
-  std::optional<LibraryCall> calls;  // one for all, where they are more than a few
+  std::optional<LibraryCall> calls;  // one for all pieces, where there are several
   if (count * tiles > grain) calls.emplace();
   return Array::build<T>(shape, [&](std::span<T> z) {
     parallel_for(count * tiles, grain, [&](Index begin, Index end) {

@@ -32,20 +32,36 @@ double sum_run(const T* x, Index n) {
   return total;
 }
 
+// The same on all threads. chunk(first, count): the sum of a chunk.
+template <class F>
+double sum_chunks(Index n, F chunk) {
+  const Index chunks = (n + kChunk - 1) / kChunk;
+  std::vector<double> sums(static_cast<std::size_t>(chunks));
+  parallel_for(
+      chunks, std::max<Index>(1, elements_a_piece() / kChunk), [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+          sums[static_cast<std::size_t>(i)] = chunk(i * kChunk, std::min(kChunk, n - i * kChunk));
+        }
+      });
+  double total = 0;
+  for (const double c : sums) total += c;
+  return total;
+}
+
 template <class T>
 double sum_run_parallel(const T* x, Index n) {
-  const Index chunks = (n + kChunk - 1) / kChunk;
-  std::vector<double> chunk(static_cast<std::size_t>(chunks));
-  parallel_for(chunks, std::max<Index>(1, elements_a_piece() / kChunk),
-               [&](Index begin, Index end) {
-                 for (Index i = begin; i < end; ++i) {
-                   chunk[static_cast<std::size_t>(i)] =
-                       sum_chunk(x + i * kChunk, std::min(kChunk, n - i * kChunk));
-                 }
-               });
-  double total = 0;
-  for (const double c : chunk) total += c;
-  return total;
+  return sum_chunks(n, [x](Index first, Index count) { return sum_chunk(x + first, count); });
+}
+
+// The sum of value(i)^2.
+template <class F>
+double sum_of_squares(Index n, F value) {
+  return sum_chunks(n, [value](Index first, Index count) {
+    return sum_of(count, [value, first](Index i) {
+      const double v = value(first + i);
+      return v * v;
+    });
+  });
 }
 
 template <class T>
@@ -202,6 +218,24 @@ Array argmax(const Array& a, int axis, KeepDim keep) {
             }
           }
         });
+  });
+}
+
+double euclidean_norm(const Array& a) {
+  constexpr double kSafe = 0x1p-900;  // below it, squares of what matters may have vanished
+  return dispatch_float(a.dtype(), "norm", [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = a.read<T>().data();
+    const double squares =
+        sum_of_squares(a.numel(), [x](Index i) { return static_cast<double>(x[i]); });
+    if (std::isnan(squares) || (squares >= kSafe && !std::isinf(squares)))
+      return std::sqrt(squares);
+    double top = 0;
+    for (const T v : a.read<T>()) top = std::max(top, std::abs(static_cast<double>(v)));
+    if (top == 0 || std::isinf(top)) return top;
+    const double sum =
+        sum_of_squares(a.numel(), [x, top](Index i) { return static_cast<double>(x[i]) / top; });
+    return top * std::sqrt(sum);
   });
 }
 

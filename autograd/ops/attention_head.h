@@ -12,9 +12,10 @@
 // What both directions of fused_attention have in common: the layout, and the scores of one head, a
 // tile at a time.
 
-namespace autograd::tiles {
+namespace autograd::attention_tiles {
 
 inline constexpr Index kQueries = 128, kKeys = 256;  // of a tile: 128 KiB of scores in f32
+static_assert(kKeys % kQueries == 0);  // so every query of a causal tile looks at its first key
 
 /// The qkv projection, (B, T, 3 C) with heads side by side in each of q, k, v.
 struct Layout {
@@ -42,7 +43,8 @@ struct Tile {
   Index row, rows, column, columns;
 };
 
-/// n of a tile's columns, and what a loop over vectors had better compute too.
+/// n rounded up to 16, at most the tile's columns: loops over whole vectors are faster, and what
+/// they compute beyond n is overwritten.
 inline Index whole_vectors(const Tile& t, Index n) {
   return std::min(t.columns, (n + 15) / 16 * 16);
 }
@@ -88,7 +90,7 @@ class Head {
     return std::clamp<Index>(t.row + i + 1 - t.column, 0, t.columns);
   }
 
-  /// scale q k^T of a tile, of whatever queries may look at and of the rest.
+  /// scale q k^T of a tile, of keys that a query may not look at too.
   void compute_scores(const Tile& t) {
     gemm<T>(t.rows, t.columns, l_.D, static_cast<T>(s_.scale), part(0, t.row),
             part(1, t.column, Trans::yes), T(0), scores(), kKeys);
@@ -116,4 +118,4 @@ class Head {
   TileRooms<T> rooms_;
 };
 
-}  // namespace autograd::tiles
+}  // namespace autograd::attention_tiles

@@ -12,7 +12,7 @@ namespace autograd {
 // those of its tiles. Backward computes the scores again.
 namespace {
 
-using namespace tiles;
+using namespace attention_tiles;
 
 template <class T>
 class ForwardHead : Head<T> {
@@ -53,7 +53,7 @@ class ForwardHead : Head<T> {
   T absorb(const Tile& t, Index i, bool first) {
     T* row = this->scores() + i * kKeys;
     const Index n = this->seen(t, i);
-    T top = n > 0 ? max_of(row, n) : kNone;
+    T top = max_of(row, n);
     if (!first && !(top > top_[i])) top = top_[i];
     if (top == kNone) {  // nothing so far, or NaN, which stays
       for (Index j = 0; j < n; ++j) row[j] = row[j] == kNone ? T(0) : row[j];

@@ -227,7 +227,8 @@ TEST(Gradcheck, LeavesOneInputBeforeTheNext) {
 
 TEST(Gradcheck, TheSeedDecidesTheCotangent) {
   const auto worst = [](std::uint64_t seed) {
-    return gradcheck(of_first(exp), {leaf({0.5})}, {.seed = seed}).worst.analytic;
+    return gradcheck(of_first(exp), Inputs{leaf({0.5})}, GradcheckOptions{.seed = seed})
+        .worst.analytic;
   };
   EXPECT_EQ(worst(1), worst(1));
   EXPECT_NE(worst(1), worst(2));

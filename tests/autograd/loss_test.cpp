@@ -30,6 +30,35 @@ TEST(LayerNorm, KeepsALargeMeanApart) {
   EXPECT_NEAR(y.at({3}), 1.34163542, 1e-6);
 }
 
+TEST(LayerNorm, GradientsOfManyRowsAreThoseOfPlainLoops) {
+  constexpr Index kRows = 130, kWidth = 37;  // several blocks of rows, and no whole vectors
+  Generator draws(3);
+  const Tensor x = randn({kRows, kWidth}, DType::f64, draws).requires_grad_();
+  const Tensor weight = randn({kWidth}, DType::f64, draws).requires_grad_();
+  const Tensor g = randn({kRows, kWidth}, DType::f64, draws);
+  const std::vector<Tensor> got = grad(layer_norm(x, weight, Tensor()), {x, weight}, g);
+  std::vector<double> of_weight(kWidth);
+  for (Index r = 0; r < kRows; ++r) {
+    double mean = 0, variance = 0, h_mean = 0, hx_mean = 0;
+    for (Index j = 0; j < kWidth; ++j) mean += x.at({r, j}) / kWidth;
+    for (Index j = 0; j < kWidth; ++j) variance += std::pow(x.at({r, j}) - mean, 2) / kWidth;
+    const double rstd = 1 / std::sqrt(variance + 1e-5);
+    const auto xhat = [&](Index j) { return (x.at({r, j}) - mean) * rstd; };
+    const auto h = [&](Index j) { return g.at({r, j}) * weight.at({j}); };
+    for (Index j = 0; j < kWidth; ++j) {
+      h_mean += h(j) / kWidth;
+      hx_mean += h(j) * xhat(j) / kWidth;
+      of_weight[static_cast<std::size_t>(j)] += g.at({r, j}) * xhat(j);
+    }
+    for (Index j = 0; j < kWidth; ++j) {
+      EXPECT_NEAR(got[0].at({r, j}), rstd * (h(j) - h_mean - xhat(j) * hx_mean), 1e-12);
+    }
+  }
+  for (Index j = 0; j < kWidth; ++j) {
+    EXPECT_NEAR(got[1].at({j}), of_weight[static_cast<std::size_t>(j)], 1e-11);
+  }
+}
+
 TEST(LayerNorm, OfAConstantRowIsZero) {
   for (const double value : {1234.0, 1234.1, 0.1, -3e38, 1e-30}) {
     Tensor x = full({3, 256}, value).requires_grad_();

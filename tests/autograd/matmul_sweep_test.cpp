@@ -169,6 +169,8 @@ TEST(MatmulSweep, ProductsOfSeveralTiles) {
   for (Index i = 0; i < 3; ++i) {
     const auto one = [i](const Array& x) { return select(Tensor(x), 0, i).data(); };
     EXPECT_TRUE(bit_equal(one(all), matmul(one(a), one(b), Trans::yes, Trans::yes))) << i;
+    const Matrix expected = product(flipped(Matrix(one(a))), flipped(Matrix(one(b))));
+    EXPECT_TRUE(near(one(all), expected, 1e-4)) << i;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <thread>
@@ -93,7 +94,7 @@ TEST(Bench, CallsAreTimedInTurns) {
   const std::vector<std::function<void()>> calls{pause('a', 12), pause('b', 22)};
   const std::vector<Timing> t = time_in_turns(calls, {.seconds = 0, .min_samples = 3});
   // Warm up and be sized; thrice: settle for 20 ms and be timed.
-  EXPECT_EQ(order, std::string("aabb") + "aaabb" + "aaabb" + "aaabb");
+  EXPECT_TRUE(std::regex_match(order, std::regex("aabb(aa+bb){3}"))) << order;
   ASSERT_EQ(t.size(), 2u);
   for (const Timing& timing : t) {
     EXPECT_EQ(timing.samples, 3);
@@ -104,22 +105,25 @@ TEST(Bench, CallsAreTimedInTurns) {
 }
 
 TEST(Bench, AYardstickStandsBeforeAndAfterEachSample) {
+  using Clock = std::chrono::steady_clock;
   std::string order;
-  double pause = 4e-3;  // of both, each time longer
-  const auto sleeper = [&](char who, double times) -> std::function<void()> {
-    return [&order, &pause, who, times] {
+  std::vector<double> took;
+  double pause = 4e-3;  // each time longer
+  const auto sleeper = [&](char who) -> std::function<void()> {
+    return [&order, &took, &pause, who] {
       order += who;
-      std::this_thread::sleep_for(std::chrono::duration<double>(times * pause));
-      pause *= 1.25;
+      const auto start = Clock::now();
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+      pause *= 1.5;
+      took.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     };
   };
-  const Ratio ratio =
-      time_beside(sleeper('y', 1), sleeper('c', 4), {.seconds = 0, .min_samples = 3});
-  EXPECT_EQ(order, "ccycycycy");
-  EXPECT_EQ(ratio.call.samples, 3);
-  EXPECT_GE(ratio.call.min, 16e-3 * std::pow(1.25, 3));
-  // Between pauses of 1 and 1.25^2 there is one of 4 * 1.25.
-  EXPECT_NEAR(ratio.median, 4 * 1.25 * 2 / (1 + 1.25 * 1.25), 1.0);
+  const Ratio ratio = time_beside(sleeper('y'), sleeper('c'), {.seconds = 0, .min_samples = 1});
+  ASSERT_EQ(order, "ccycy");  // called twice to warm up and to be sized
+  EXPECT_EQ(ratio.call.samples, 1);
+  EXPECT_NEAR(ratio.call.median, took[3], 0.02 * took[3]);
+  const double want = 2 * took[3] / (took[2] + took[4]);
+  EXPECT_NEAR(ratio.median, want, 0.02 * want);
 }
 
 TEST(Bench, ShortCallsShareASample) {
@@ -162,7 +166,7 @@ TEST(Bench, ReportsRatesAndSharesThatFollowFromTheTimes) {
       EXPECT_NEAR(share, min / median, 1e-9);
     }
     EXPECT_GT(share, 0);
-    EXPECT_LT(share, 1.5);  // the burst may be disturbed, and more than the work
+    EXPECT_LT(share, 10);  // something else may slow the burst down, and the work less
     EXPECT_TRUE(row.at("tokens_per_s").is_null());
   }
   EXPECT_EQ(autograd::num_threads(), 2);  // what --threads says, after one and two

@@ -60,6 +60,17 @@ TEST(ClipGradNorm, InfinityOnlyMeasures) {
   EXPECT_TRUE(same_bits(p.grad(), autograd::full({25}, 1e30)));
 }
 
+TEST(ClipGradNorm, SquaresMayOverflowOrVanish) {
+  for (const double size : {1e200, 1e-200, 5e-324}) {
+    const Tensor p = with_grad(autograd::full({9}, size, DType::f64));
+    const Tensor q = with_grad(autograd::full({16}, size, DType::f64));
+    EXPECT_DOUBLE_EQ(clip_grad_norm(std::vector{p, q}, HUGE_VAL), 5 * size);
+  }
+  const Tensor p = with_grad(autograd::full({4}, -1e200, DType::f64));
+  clip_grad_norm(std::vector{p}, 1.0);
+  EXPECT_NEAR(p.grad().at({0}), -0.5, 1e-12);
+}
+
 TEST(ClipGradNorm, AGradientThatSomebodyHoldsStaysAsItWas) {
   const Tensor held = autograd::ones({9}, DType::f64);
   const Tensor p = with_grad(held);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/array/parallel.h"
 #include "autograd/ops/attention_head.h"
 #include "check.h"
 #include "nn/attention.h"
@@ -13,8 +14,8 @@ namespace {
 
 using autograd::fused_attention;
 using autograd::FusedAttentionOptions;
-using autograd::tiles::kKeys;
-using autograd::tiles::kQueries;
+using autograd::attention_tiles::kKeys;
+using autograd::attention_tiles::kQueries;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -85,6 +86,56 @@ TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {
   const Tensor y = fused_attention(qkv, {});
   EXPECT_TRUE(std::isnan(y.at({0, 0, 0})));
   EXPECT_FALSE(std::isnan(y.at({0, 1, 0})));
+}
+
+/// What is NaN or infinite in `part` (0 to 2: q, k, v) of the last token.
+Tensor with_last(double value, Index part, Index T) {
+  Generator draws(4);
+  Tensor qkv = autograd::randn({1, T, 12}, DType::f32, draws);
+  qkv.write<float>([&](auto x) { x[12 * (T - 1) + 4 * part] = static_cast<float>(value); });
+  return qkv.requires_grad_();
+}
+
+TEST(FusedAttention, AFutureThatIsNotFiniteReachesNoFurtherThanInTheComposedPath) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const FusedAttentionOptions options{.n_head = 2, .scale = 0.5, .causal = Causal::yes};
+  for (const double value : {inf, -inf, std::nan("")}) {
+    for (const Index T : {Index{3}, kQueries + 2, kKeys + 44}) {
+      for (const Index part : {0, 1}) {
+        const Tensor qkv = with_last(value, part, T), seed = autograd::ones({1, T, 4});
+        const Tensor y = fused_attention(qkv, options), want = composed(qkv, options);
+        const Tensor g = grad(y, {qkv}, seed)[0], g_want = grad(want, {qkv}, seed)[0];
+        for (const auto& [got, expected] : {std::pair{y, want}, std::pair{g, g_want}}) {
+          for (Index i = 0; i < got.numel(); ++i) {
+            const double a = got.data().at(i), b = expected.data().at(i);
+            const auto where = [&] { return fmt::format("{}, T {}, element {}", value, T, i); };
+            ASSERT_TRUE(!std::isnan(a) || std::isnan(b)) << where();
+            ASSERT_TRUE(!std::isfinite(b) || std::abs(a - b) <= 1e-3) << where();
+          }
+        }
+        EXPECT_FALSE(std::isnan(y.at({0, 0, 0})));
+      }
+    }
+  }
+}
+
+TEST(FusedAttention, SameBitsOnAnyNumberOfThreadsOverSeveralTiles) {
+  const int before = autograd::num_threads();
+  const auto result = [](int threads) {
+    autograd::set_num_threads(threads);
+    Generator draws(6);
+    const Tensor qkv = autograd::randn({2, kKeys + 44, 24}, DType::f32, draws).requires_grad_();
+    const Tensor y = fused_attention(qkv, {.n_head = 2, .causal = Causal::yes});
+    return std::pair{y, grad(y, {qkv}, autograd::ones({2, kKeys + 44, 8}))[0]};
+  };
+  const auto [y, g] = result(1);
+  const autograd::SmallPieces small;
+  for (const int threads : {1, 3}) {
+    const auto [other_y, other_g] = result(threads);
+    EXPECT_TRUE(same_bits(other_y, y)) << threads;
+    EXPECT_TRUE(same_bits(other_g, g)) << threads;
+  }
+  autograd::set_num_threads(before);
 }
 
 /// One head of one sequence whose scores are `offset` in the first tile of keys and 0 to 1 after

@@ -33,7 +33,7 @@ facts='autograd/(errors|scope)\.h'
 array="$facts|autograd/array/.*"
 graph="$array|autograd/graph/.*"
 engine='autograd/.*'
-layers='autograd/(tensor|ops|gradcheck(_battery)?|errors|scope|array/parallel)\.h|nn/.*'
+layers='autograd/(tensor|ops|gradcheck(_battery)?|errors|scope|array/(parallel|reduce))\.h|nn/.*'
 may_include "$facts" autograd/{errors,scope}.*
 may_include "$array" $(sources autograd/array)
 may_include "$graph" $(sources autograd/graph)

@@ -19,9 +19,8 @@ constexpr const char* kPeak = "peak";
 
 constexpr const char* kNotes[] = {
     "Timings: no two runs print the same numbers. GFLOP/s are of the median; of peak: the median "
-    "of "
-    "the samples' shares, each of what bursts of multiply-adds reach right before and after it on "
-    "as many threads (of the bursts themselves: the best over the median time).",
+    "of the samples' shares, each of what bursts of multiply-adds reach right before and after it "
+    "on as many threads (of the bursts themselves: the best over the median time).",
     "Counted are 2 m n k operations a product of matrices and nothing else where there is one; in "
     "gelu, layer_norm and softmax every operation on an element, exp and erf as one.",
     "attention, gelu, layer_norm, mlp and softmax: forward and backward; gpt_step: forward, "

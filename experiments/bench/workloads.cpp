@@ -38,7 +38,7 @@ void add_row_ops(DType dtype, std::vector<Workload>& all) {
 void add_attention(DType dtype, std::vector<Workload>& all) {
   for (const Pass pass : {Pass::forward, Pass::backward}) {
     all.push_back(attention_layer({2, 128, 768, 12}, pass, dtype));
-    for (Index T = 128; T <= 4096; T *= 2) {
+    for (Index T = 128; T <= 8192; T *= 2) {
       all.push_back(attention_layer({1, T, 768, 12}, pass, dtype));
     }
   }

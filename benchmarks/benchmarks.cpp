@@ -5,9 +5,9 @@
 #include <chrono>
 #include <map>
 
-#include "autograd/array/parallel.h"
-#include "experiments/bench/peak.h"
-#include "experiments/bench/workloads.h"
+#include "autograd/machine/parallel.h"
+#include "experiments/tools/peak.h"
+#include "experiments/tools/workloads.h"
 
 // All workloads of experiments/bench on one and on two threads, each as time, GFLOP/s and its share
 // of the peak of fused multiply-adds, which is the best of the bursts that ran just before it.

@@ -6,9 +6,9 @@
 #include <functional>
 #include <vector>
 
-#include "autograd/array/parallel.h"
-#include "experiments/bench/measure.h"
-#include "experiments/bench/workloads.h"
+#include "autograd/machine/parallel.h"
+#include "experiments/tools/bench_measure.h"
+#include "experiments/tools/workloads.h"
 #include "torch_workloads.h"
 
 // gradlab_torch [NAME...]: the engine and libtorch on the same work in one process, in turns, on

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "nn/optim.h"
 
 namespace nn {

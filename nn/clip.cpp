@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "autograd/array/parallel.h"
 #include "autograd/array/reduce.h"
+#include "autograd/machine/parallel.h"
 
 namespace nn {
 

@@ -1,4 +1,4 @@
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "nn/optim.h"
 
 namespace nn {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "autograd/array/dtype.h"
-#include "autograd/array/pool.h"
-#include "autograd/array/ref.h"
 #include "autograd/array/shape.h"
+#include "autograd/machine/pool.h"
+#include "autograd/machine/ref.h"
 
 namespace autograd {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 
 namespace autograd {
 namespace {

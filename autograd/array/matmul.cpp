@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/gemm.h"
-#include "autograd/array/parallel.h"
+#include "autograd/machine/gemm.h"
+#include "autograd/machine/parallel.h"
 
 namespace autograd {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/array/parallel.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/parallel.h"
+#include "autograd/machine/vector_math.h"
 
 namespace autograd {
 namespace {

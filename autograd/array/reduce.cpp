@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "autograd/array/lanes.h"
-#include "autograd/array/parallel.h"
+#include "autograd/machine/lanes.h"
+#include "autograd/machine/parallel.h"
 
 namespace autograd {
 namespace {

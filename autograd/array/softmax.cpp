@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/lanes.h"
 #include "autograd/array/layout.h"
-#include "autograd/array/parallel.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/lanes.h"
+#include "autograd/machine/parallel.h"
+#include "autograd/machine/vector_math.h"
 
 namespace autograd {
 namespace {

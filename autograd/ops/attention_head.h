@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <memory>
 
-#include "autograd/array/gemm.h"
-#include "autograd/array/parallel.h"
-#include "autograd/array/pool.h"
+#include "autograd/machine/gemm.h"
+#include "autograd/machine/parallel.h"
+#include "autograd/machine/pool.h"
 #include "autograd/ops.h"
 
 // What both directions of fused_attention have in common: the layout, and the scores of one head, a

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/lanes.h"
-#include "autograd/array/parallel.h"
 #include "autograd/array/reduce.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/lanes.h"
+#include "autograd/machine/parallel.h"
+#include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {

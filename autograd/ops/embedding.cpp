@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "autograd/ops.h"
 
 namespace autograd {

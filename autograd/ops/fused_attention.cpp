@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "autograd/array/lanes.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/lanes.h"
+#include "autograd/machine/vector_math.h"
 #include "autograd/ops/attention_head.h"
 
 namespace autograd {

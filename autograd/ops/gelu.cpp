@@ -1,7 +1,7 @@
 #include <numbers>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {

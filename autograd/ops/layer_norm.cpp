@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/array/lanes.h"
-#include "autograd/array/parallel.h"
 #include "autograd/array/reduce.h"
+#include "autograd/machine/lanes.h"
+#include "autograd/machine/parallel.h"
 #include "autograd/ops.h"
 
 namespace autograd {

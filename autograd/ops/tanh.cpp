@@ -1,5 +1,5 @@
 #include "autograd/array/elementwise.h"
-#include "autograd/array/vector_math.h"
+#include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {

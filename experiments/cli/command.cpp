@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "experiments/cli/documents.h"
 #include "experiments/report/text.h"
 

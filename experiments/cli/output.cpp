@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "experiments/checkpoint/atomic_file.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
+#include "experiments/training/atomic_file.h"
 
 namespace experiments {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/command_line.h"
 #include "experiments/cli/config_file.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/gradcheck.h"
+#include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
 #include "nn/linear.h"
 #include "nn/module.h"

@@ -1,4 +1,4 @@
-#include "run.h"
+#include "tests/experiments/run.h"
 
 #include <fcntl.h>
 #include <poll.h>

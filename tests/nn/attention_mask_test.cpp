@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "autograd/array/elementwise.h"
-#include "check.h"
 #include "nn/attention.h"
+#include "tests/nn/check.h"
 
 // Causal attention, masks and qk-norm.
 

@@ -1,7 +1,7 @@
 #include "nn/block.h"
 
-#include "check.h"
 #include "nn/embedding.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "tests/nn/check.h"
 
 #include <algorithm>
 #include <cmath>

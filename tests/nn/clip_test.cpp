@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/array/parallel.h"
-#include "check.h"
+#include "autograd/machine/parallel.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

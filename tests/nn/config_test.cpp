@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "check.h"
 #include "nn/attention.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

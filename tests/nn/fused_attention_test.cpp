@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/array/parallel.h"
+#include "autograd/machine/parallel.h"
 #include "autograd/ops/attention_head.h"
-#include "check.h"
 #include "nn/attention.h"
+#include "tests/nn/check.h"
 
 // The fused op against attention() as it is written, step by step.
 

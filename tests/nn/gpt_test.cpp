@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "check.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check.h"
 #include "nn/attention.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "check.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

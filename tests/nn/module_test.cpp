@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "autograd/scope.h"
-#include "check.h"
 #include "nn/linear.h"
 #include "nn/sequential.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

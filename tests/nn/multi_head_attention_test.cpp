@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
-#include "check.h"
 #include "nn/attention.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

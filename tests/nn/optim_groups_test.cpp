@@ -1,10 +1,10 @@
 #include <cmath>
 #include <limits>
 
-#include "check.h"
 #include "nn/clip.h"
 #include "nn/linear.h"
 #include "nn/optim.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

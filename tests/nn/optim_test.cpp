@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "autograd/array/parallel.h"
-#include "check.h"
+#include "autograd/machine/parallel.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/gradcheck.h"
+#include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
 #include "nn/linear.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <locale>
 
-#include "check.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "check.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

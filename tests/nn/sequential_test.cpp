@@ -1,8 +1,8 @@
 #include "nn/sequential.h"
 
-#include "check.h"
 #include "nn/linear.h"
 #include "nn/softmax.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

@@ -1,6 +1,6 @@
 #include "nn/softmax.h"
 
-#include "check.h"
+#include "tests/nn/check.h"
 
 namespace nn {
 namespace {

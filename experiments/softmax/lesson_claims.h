@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/report/report.h"
+#include "experiments/softmax/lesson_module.h"
+#include "experiments/softmax/lesson_runs.h"
+
+// What the lesson says, and what a run of its code says to that. The expected verdicts are theory's
+// (theory.md, section 4); the verdicts come from the measurements alone.
+
+namespace experiments {
+
+inline constexpr Index kHeadSize = 64;  // D of step 2
+
+/// Everything a `gradlab lesson` measures.
+struct Findings {
+  Setting setting;                // of the runs at D = 64
+  std::vector<CodeRuns> printed;  // x W with W ~ N(0,1): none, sqrt_dk
+  std::vector<CodeRuns> unit;     // Q, K ~ N(0,1): none, sqrt_dk
+  ModuleFacts module;
+  InitialAttention unscaled, scaled;
+};
+
+/// `extra` is something that the lesson does not say.
+enum class Verdict { right, partly, wrong, extra };
+const char* name(Verdict verdict);  // "true", "partly", "wrong", "extra"
+
+struct Claim {
+  std::string id;
+  std::string says;      // the lesson, in short
+  std::string measured;  // the same in numbers
+  std::string quantity;  // what the numbers below are
+  // NaN where there is none.
+  double claimed, value;
+  double error;   // standard error of value; 0 for a count
+  Index samples;  // that value is over
+  Verdict verdict, expected;
+};
+
+/// In the lesson's order: of steps 1 and 2, of step 3, and both.
+std::vector<Claim> code_claims(const Findings& findings);
+std::vector<Claim> module_claims(const Findings& findings);
+std::vector<Claim> judged(const Findings& findings);
+
+/// The rows of the report: the claims.
+std::vector<Column> claim_columns();
+std::vector<Value> claim_row(const Claim& claim);
+/// The claims as a table for people, wrapped within three columns.
+std::vector<std::string> claim_lines(const std::vector<Claim>& claims);
+
+}  // namespace experiments

@@ -1,0 +1,289 @@
+#include "experiments/softmax/scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "experiments/measure/theory.h"
+#include "experiments/report/text.h"
+#include "experiments/softmax/scaling_checks.h"
+#include "experiments/softmax/scaling_trials.h"
+#include "experiments/softmax/scaling_words.h"
+
+namespace experiments {
+namespace {
+
+constexpr Index kReferenceRows = 8192;  // at most
+constexpr Index kChannels = 768;        // of x, unless asked for
+// Sizes of a constant scale; beyond them f32 cannot hold the scores or their gradients.
+constexpr double kSmallestScale = 1e-30, kLargestScale = 1e30;
+
+/// UsageError where `a`, written `part`, is of a size that no run can work with.
+void check_size(double a, std::string_view part) {
+  const double size = std::abs(a);
+  if (size == 0 || (size >= kSmallestScale && size <= kLargestScale)) return;
+  throw UsageError(fmt::format("--scale: expected 0 or a number of size {} to {}, got {}",
+                               kSmallestScale, kLargestScale, quote(part)));
+}
+
+std::vector<nn::Scale> parse_scales(std::string_view text) {
+  std::vector<nn::Scale> scales;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    try {
+      scales.push_back(nn::Scale::parse(part));
+      check_size(scales.back().factor(1), part);
+    } catch (const autograd::ValueError&) {
+      throw UsageError(
+          fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}", quote(part)));
+    }
+    if (std::ranges::count(scales, scales.back()) > 1) {
+      throw UsageError(fmt::format("--scale: got {} twice", scales.back().name()));
+    }
+    begin = end + 1;
+  }
+  return scales;
+}
+
+std::vector<Column> summary_columns(const char* key, const char* heading_mean,
+                                    const char* heading_rms) {
+  const std::string name(key);
+  return {{name + "_mean", heading_mean},
+          {name + "_median", ""},
+          {name + "_p95", ""},
+          {name + "_rms", heading_rms}};
+}
+
+std::vector<Column> columns() {
+  std::vector<Column> all{{"d_k", "d_k"},
+                          {"seq_len", ""},
+                          {"scale", "scale"},
+                          {"init", ""},
+                          {"rows", ""},
+                          {"score_std", "std(s)"},
+                          {"score_min", ""},
+                          {"score_max", ""},
+                          {"entropy_norm_mean", "H/ln T"},
+                          {"entropy_mean", ""},
+                          {"p_max_mean", "p_max"},
+                          {"jacobian_mean", "|J|"},
+                          {"jacobian_median", "med |J|"},
+                          {"jacobian_trace_mean", ""},
+                          {"dead_rows", "dead", 2},
+                          {"gain_mean", ""},
+                          {"gain_median", "med gain"}};
+  for (const auto& group :
+       {summary_columns("ds", "|dS|", ""), summary_columns("dq", "|dQ|", "rms |dQ|"),
+        summary_columns("dk", "", ""), summary_columns("dv", "", "")}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+std::vector<Value> row_of(const Cell& cell) {
+  std::vector<Value> row{std::int64_t{cell.setting.d_k},
+                         std::int64_t{cell.setting.seq_len},
+                         cell.scale,
+                         std::string(nn::name(cell.setting.init)),
+                         std::int64_t{cell.setting.rows()},
+                         cell.score_std,
+                         cell.score_min,
+                         cell.score_max,
+                         cell.entropy_norm(),
+                         cell.entropy.mean,
+                         cell.p_max.mean,
+                         cell.jacobian.mean,
+                         cell.jacobian.median,
+                         cell.trace.mean,
+                         cell.dead_rows,
+                         cell.gain.mean,
+                         cell.gain.median};
+  for (const Summary& s : {cell.ds, cell.dq, cell.dk, cell.dv}) {
+    row.insert(row.end(), {s.mean, s.median, s.p95, s.rms});
+  }
+  return row;
+}
+
+bool has_unchecked(const Series& series) {
+  return !std::ranges::all_of(
+      series, [](const Cell& cell) { return cell.factor == 0 || is_measurable(cell); });
+}
+
+class Scaling : public Experiment {
+ public:
+  void add_options(Options& options) override;
+  void validate(const Run&) override;
+  double bytes_needed(const Run& run) const override;
+  Report run(const Run& run) override;
+
+ private:
+  Setting setting(Index d_k, const Run& run) const;
+  void run_size(const Setting& setting, const Run& run, double done);
+  Report report(const Run& run) const;
+  std::vector<Check> slope_checks() const;
+  std::vector<std::string> notes(const Run& run) const;
+
+  std::vector<Index> dk_{4, 8, 16, 32, 64, 128, 256, 512};
+  Index seq_len_ = 16, rows_ = 4000;
+  std::optional<Index> n_embd_;
+  std::string scale_ = "none,sqrt_dk", init_ = "unit";
+
+  std::vector<nn::Scale> scales_;
+  std::vector<Series> series_;     // one a scale
+  std::vector<CellCheck> checks_;  // of all cells
+};
+
+void Scaling::add_options(Options& options) {
+  options.sizes("--dk", dk_, 1, 65536, "head sizes d_k, in channels");
+  options.integer("--seq-len", seq_len_, 2, 65536, "keys a query attends to, T");
+  options.integer("--rows", rows_, 1, 1'000'000'000,
+                  "at least so many queries (rows) a size; a tenth with --quick");
+  options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number",
+               "SCALE,...");
+  options.choice("--init", init_, {"unit", "lesson", "torch", "gpt2"},
+                 "q, k, v ~ N(0,1), or x W by the rule of that name");
+  options.integer("--n-embd", n_embd_, 1, 65536,
+                  fmt::format("channels of x, only with --init torch or gpt2 [{}]", kChannels));
+}
+
+void Scaling::validate(const Run&) {
+  parse_scales(scale_);
+  if (n_embd_ && init_ != "torch" && init_ != "gpt2")
+    throw UsageError(fmt::format(
+        "--n-embd: expected only with --init torch or gpt2, got {} with {}", *n_embd_, init_));
+}
+
+Setting Scaling::setting(Index d_k, const Run& run) const {
+  const Index m = Setting::queries_of(seq_len_);
+  const Index rows = run.quick ? std::max<Index>(rows_ / 10, 1) : rows_;
+  return {.d_k = d_k,
+          .seq_len = seq_len_,
+          .trials = (rows + m - 1) / m,
+          .init = nn::parse_init(init_),
+          .n_embd = n_embd_.value_or(kChannels),
+          .seed = run.seed,
+          .dtype = run.dtype};
+}
+
+double Scaling::bytes_needed(const Run& run) const {
+  double most = 0;
+  for (const Index d : dk_) {
+    most = std::max(most, bytes_of(setting(d, run), parse_scales(scale_).size(), run.threads));
+  }
+  return most;
+}
+
+void Scaling::run_size(const Setting& setting, const Run& run, double done) {
+  const double share = 1 / static_cast<double>(dk_.size());
+  const std::vector<Samples> samples = run_trials(
+      setting, scales_, chunk_of(setting), [&](double part) { run.progress(done + share * part); });
+  std::vector<double> factors;
+  for (const nn::Scale& scale : scales_) factors.push_back(scale.factor(setting.d_k));
+  std::vector<Reference> references;
+  if (setting.init == nn::Init::unit && setting.trials >= kFewestTrials) {
+    const Index rows = std::min(setting.rows(), kReferenceRows);
+    references = run_reference({setting.d_k, setting.seq_len, rows, setting.seed}, factors);
+  }
+  const Index tests = tests_of(setting, dk_.size(), scales_.size());
+  bool variance_done = false;
+  for (std::size_t i = 0; i < scales_.size(); ++i) {
+    const Cell cell = make_cell(setting, scales_[i], samples[i]);
+    std::vector<CellCheck> found;
+    if (!variance_done) found = variance_checks(cell, samples[i], tests);
+    variance_done = variance_done || !found.empty();
+    checks_.insert(checks_.end(), found.begin(), found.end());
+    found = checks_of(cell, samples[i], references.empty() ? nullptr : &references[i], tests);
+    checks_.insert(checks_.end(), found.begin(), found.end());
+    series_[i].push_back(cell);
+  }
+}
+
+// Of a constant factor a: the median gain dies as exp(-a gap_T sqrt(d)).
+std::vector<Check> Scaling::slope_checks() const {
+  std::vector<Check> checks;
+  if (nn::parse_init(init_) != nn::Init::unit) return checks;
+  for (const Series& series : series_) {
+    const double slope = fit_gain(series).line.slope, a = series.front().factor;
+    if (!std::isfinite(slope) || a != series.back().factor || a == 0) continue;
+    const double limit = -std::abs(a) * median_top_gap(seq_len_);
+    checks.push_back({series[0].scale + ": slope of ln(med gain) -> -a gap_T", CheckKind::asymptote,
+                      slope, limit, std::abs(slope - limit), true});
+  }
+  return checks;
+}
+
+std::vector<std::string> Scaling::notes(const Run& run) const {
+  const Setting any = setting(dk_.front(), run);
+  std::vector<std::string> lines{
+      fmt::format(
+          "T = {} keys, {} rows a size in {} trials, {}; |J| Frobenius norm of the softmax's "
+          "Jacobian, dead |J| < 1e-3, gain |dS| / |dP| about its mean, all of a row.",
+          any.seq_len, any.rows(), any.trials,
+          init_ == "unit" ? "q, k, v ~ N(0,1)" : "q, k, v = x W by the rule " + init_),
+  };
+  if (dk_.size() > 1) {
+    lines.emplace_back(
+        "Of each exact relation above the size closest to failing is shown, of each limit "
+        "the largest size.");
+  }
+  lines.emplace_back("ln(median gain) against sqrt(d_k):");
+  for (const Series& series : series_) {
+    lines.push_back(fmt::format("{}: {}", series[0].scale, verdict(fit_gain(series))));
+  }
+  lines.push_back(
+      fmt::format("Median gain over d_k = {}, on one logarithmic scale:", fmt::join(dk_, ", ")));
+  for (const std::string& line :
+       sparklines(series_, run.unicode ? Glyphs::unicode : Glyphs::ascii)) {
+    lines.push_back(line);
+  }
+  if (init_ != "unit") {
+    lines.emplace_back(
+        "Only Var(q.k) is known exactly for q = x W; and v = x W scales dP here: compare gains, "
+        "not "
+        "norms, across --init.");
+  }
+  if (any.trials < kFewestTrials) {
+    lines.push_back(
+        fmt::format("Fewer than {} trials: no standard errors, and so no checks.", kFewestTrials));
+  }
+  if (any.init == nn::Init::unit && std::ranges::any_of(series_, has_unchecked)) {
+    lines.emplace_back(
+        "A scale so large that hardly a row learns, or so small that rounding hides it, has no "
+        "exact checks.");
+  }
+  for (const std::string& sentence : conclusions(series_)) lines.push_back(sentence);
+  lines.push_back("Next: " + next_command(series_));
+  return lines;
+}
+
+Report Scaling::report(const Run& run) const {
+  Report report;
+  report.columns = columns();
+  for (std::size_t i = 0; i < dk_.size(); ++i) {
+    for (const Series& series : series_) report.rows.push_back(row_of(series[i]));
+  }
+  report.checks = condensed(checks_);
+  for (const Check& check : slope_checks()) report.checks.push_back(check);
+  report.notes = notes(run);
+  return report;
+}
+
+Report Scaling::run(const Run& run) {
+  std::ranges::sort(dk_);
+  scales_ = parse_scales(scale_);
+  series_.assign(scales_.size(), {});
+  checks_.clear();
+  for (std::size_t i = 0; i < dk_.size(); ++i) {
+    run_size(setting(dk_[i], run), run, static_cast<double>(i) / static_cast<double>(dk_.size()));
+  }
+  return report(run);
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_scaling() { return std::make_unique<Scaling>(); }
+
+}  // namespace experiments

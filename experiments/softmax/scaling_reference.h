@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "experiments/measure/statistics.h"
+
+namespace experiments {
+
+/// What independent rows of s = a |q| z, z ~ N(0,1)^T, q ~ N(0, I_d), give.
+struct Reference {
+  Estimate jacobian, entropy, p_max;
+};
+struct ReferenceSetting {
+  Index d_k, seq_len, rows;
+  std::uint64_t seed;
+};
+/// A Monte Carlo of its own in plain loops, one result a factor: none of the engine's ops and none
+/// of its random numbers (SplitMix64, the polar method, Marsaglia and Tsang's gamma).
+std::vector<Reference> run_reference(const ReferenceSetting& setting,
+                                     std::span<const double> factors);
+
+}  // namespace experiments

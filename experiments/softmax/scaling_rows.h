@@ -1,0 +1,19 @@
+#pragma once
+
+#include "experiments/softmax/scaling_trials.h"
+#include "nn/attention.h"
+
+namespace experiments {
+
+/// Some trials after forward and backward: values and gradients of q, k, v, scores and weights; and
+/// K dQ, how far a step along dQ moves the logits before their factor.
+struct Pass {
+  nn::AttentionTrace trace;
+  autograd::Array step;
+};
+
+/// Reads rows, keys and trials of a pass into `out`, the first of them as trial `first`. a is the
+/// factor of the scores.
+void measure(const Pass& pass, double a, Index first, Samples& out);
+
+}  // namespace experiments

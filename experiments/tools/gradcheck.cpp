@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "autograd/gradcheck/op_cases.h"
+#include "experiments/experiment.h"
+#include "experiments/report/text.h"
+#include "nn/gradcheck/module_cases.h"
+
+namespace experiments {
+namespace {
+
+using autograd::GradcheckCase;
+using autograd::GradcheckReport;
+using Cases = std::span<const GradcheckCase>;
+
+struct Chosen {
+  const GradcheckCase* gradcheck_case;
+  const char* kind;  // "op" or "module"
+};
+
+/// The case of that name, or else all of its forms: "gelu" is gelu_erf and gelu_tanh.
+std::vector<const GradcheckCase*> named(Cases cases, const std::string& name) {
+  std::vector<const GradcheckCase*> exact, forms;
+  for (const GradcheckCase& c : cases) {
+    if (c.name == name) exact.push_back(&c);
+    if (name == "all" || c.name.starts_with(name + '_')) forms.push_back(&c);
+  }
+  return exact.empty() ? forms : exact;
+}
+
+std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& flag,
+                                                const std::string& name) {
+  const std::vector<const GradcheckCase*> found = named(cases, name);
+  if (!found.empty() || name == "all") return found;
+  std::vector<std::string> names = {"all"};
+  for (const GradcheckCase& c : cases) names.push_back(c.name);
+  throw UsageError(fmt::format("{}: expected a name of gradcheck --list, or all, got {}{}", flag,
+                               quote(name), did_you_mean(name, names)));
+}
+
+/// check_case, where also an op that throws has failed.
+GradcheckReport checked(const GradcheckCase& c, std::uint64_t seed, int trials) {
+  try {
+    return autograd::check_case(c, seed, trials);
+  } catch (const autograd::Error& error) {
+    GradcheckReport report;
+    report.ok = false;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    report.worst.abs_error = report.worst.rel_error = report.worst.excess = kNone;
+    report.message = fmt::format("{}: threw {}", c.name, error.what());
+    return report;
+  }
+}
+
+class Gradcheck : public Experiment {
+ public:
+  void add_options(Options& options) override {
+    options.text("--op", op_, "an op, or all; alone: no layers", "NAME");
+    options.text("--module", module_, "a layer, or all; alone: no ops", "NAME");
+    options.integer("--trials", trials_, 0, 10000,
+                    "trials of random shapes and inputs, for each; 0: 8, which has every kind of "
+                    "shape, or 4 with --quick");
+    options.toggle("--list", list_, "the names instead");
+  }
+
+  void validate(const Run& run) override {
+    if (run.dtype != autograd::DType::f64)
+      throw UsageError("--dtype: gradcheck needs f64, as differences of f32 are noise; got 'f32'");
+    const bool both = op_.empty() && module_.empty();
+    if (both || !op_.empty())
+      for (const auto* c : require_named(autograd::op_cases(), "--op", both ? "all" : op_))
+        chosen_.push_back({c, "op"});
+    if (both || !module_.empty())
+      for (const auto* c : require_named(nn::module_cases(), "--module", both ? "all" : module_))
+        chosen_.push_back({c, "module"});
+  }
+
+  Report run(const Run& run) override {
+    if (list_) return list();
+    const int trials = static_cast<int>(trials_ > 0 ? trials_ : run.quick ? 4 : 8);
+    Report report;
+    report.columns = {{"name", "name"},
+                      {"kind", "kind"},
+                      {"trials", "trials"},
+                      {"checked", "checked"},
+                      {"kinks", "kinks"},
+                      {"abs_error", "worst error", 2},
+                      {"rel_error", "relative", 2},
+                      {"excess", "excess", 2},
+                      {"ok", "ok"}};
+    std::vector<std::string> failed;
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      const GradcheckCase& chosen = *chosen_[i].gradcheck_case;
+      const auto make = [&](autograd::Draw& draw) {
+        const double done = static_cast<double>(i) + static_cast<double>(draw.trial()) / trials;
+        run.progress(done / static_cast<double>(chosen_.size()));
+        return chosen.make(draw);
+      };
+      const GradcheckReport found = checked({chosen.name, make}, run.seed, trials);
+      report.rows.push_back(row(chosen_[i], trials, found));
+      if (!found.message.empty()) report.notes.push_back(found.message);
+      if (!found.ok) failed.push_back(chosen.name);
+    }
+    report.notes.emplace_back(
+        "excess: the error over what is allowed, 1e-8 + 1e-6 |numeric|; above 1 fails. "
+        "relative: the error over |analytic| or |numeric|, or over 0.01 where both are smaller. "
+        "kinks: points where the function bends, held to the slopes on both sides.");
+    report.failed = !failed.empty();
+    report.failure = fmt::format("{} of {} gradients are wrong: {}", failed.size(), chosen_.size(),
+                                 join(failed, ", "));
+    return report;
+  }
+
+ private:
+  static std::vector<Value> row(const Chosen& chosen, int trials, const GradcheckReport& found) {
+    return {chosen.gradcheck_case->name,
+            chosen.kind,
+            std::int64_t{trials},
+            std::int64_t{found.checked},
+            std::int64_t{found.kinks},
+            found.worst.abs_error,
+            found.worst.rel_error,
+            found.worst.excess,
+            found.ok};
+  }
+
+  Report list() const {
+    Report report;
+    report.columns = {{"name", "name"}, {"kind", "kind"}};
+    for (const Chosen& chosen : chosen_)
+      report.rows.push_back({chosen.gradcheck_case->name, chosen.kind});
+    return report;
+  }
+
+  std::string op_;
+  std::string module_;
+  Index trials_ = 0;
+  bool list_ = false;
+  std::vector<Chosen> chosen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_gradcheck() { return std::make_unique<Gradcheck>(); }
+
+}  // namespace experiments

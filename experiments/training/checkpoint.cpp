@@ -1,0 +1,201 @@
+#include "experiments/training/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "experiments/cli/errors.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
+
+namespace experiments {
+namespace {
+
+using nlohmann::json;
+using Metadata = std::map<std::string, std::string>;
+using GeneratorState = autograd::Generator::State;
+
+constexpr std::string_view kOptimizer = "optimizer.";
+constexpr std::string_view kOurs = "gradlab.";
+constexpr const char* kVersion = "gradlab.checkpoint";
+constexpr const char* kStep = "gradlab.step";
+constexpr const char* kConfig = "gradlab.config";
+constexpr const char* kVocabulary = "gradlab.vocabulary";
+constexpr std::string_view kGenerator = "gradlab.generator.";
+constexpr std::string_view kMetric = "gradlab.metric.";
+constexpr const char* kCurrentVersion = "1";
+
+[[noreturn]] void wrong(std::string_view key, std::string_view expected, std::string_view got) {
+  throw DataError(
+      fmt::format("metadata {}: expected {}, got {}", quote(key, 100), expected, quote(got)));
+}
+
+/// The JSON in `text`, a discarded value if there is none. (A 0 would end it unseen.)
+json parsed(const std::string& text) {
+  if (text.find('\0') != text.npos) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+const std::string& required(const Metadata& metadata, const std::string& key) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) throw DataError(fmt::format("metadata '{}' is missing", key));
+  return found->second;
+}
+
+std::int64_t step_of(const std::string& text) {
+  const auto step = number<std::int64_t>(text);
+  if (!step || *step < 0) wrong(kStep, "a whole number of at least 0", text);
+  return *step;
+}
+
+GeneratorState generator_of(const std::string& key, const std::string& text) {
+  const std::string_view view = text;
+  const std::size_t blank = view.find(' ');
+  const auto seed = number<std::uint64_t>(view.substr(0, blank));
+  const auto next =
+      number<std::uint64_t>(blank == view.npos ? std::string_view() : view.substr(blank + 1));
+  if (!seed || !next) wrong(key, "two whole numbers", text);
+  return {*seed, *next};
+}
+
+double metric_of(const std::string& key, const std::string& text) {
+  const auto value = number<double>(text);
+  if (!value) wrong(key, "a number", text);
+  return *value;
+}
+
+const std::string& checked_config(const std::string& text) {
+  if (!parsed(text).is_object()) wrong(kConfig, "a JSON object", text);
+  return text;
+}
+
+bool is_utf8(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(utf8_length(text)))
+    if (utf8_length(text) == 0) return false;
+  return true;
+}
+
+std::string vocabulary_text(const std::vector<std::string>& vocabulary) {
+  json list = json::array();
+  for (const std::string& token : vocabulary) {
+    if (is_utf8(token)) list.push_back(token);
+    else list.push_back(std::vector<std::uint8_t>(token.begin(), token.end()));
+  }
+  return list.dump();
+}
+
+std::optional<std::string> token_of(const json& entry) {
+  if (entry.is_string()) return entry.get<std::string>();
+  if (!entry.is_array()) return std::nullopt;
+  std::string bytes;
+  for (const json& byte : entry) {
+    if (!byte.is_number_unsigned() || byte.get<std::uint64_t>() > 255) return std::nullopt;
+    bytes += static_cast<char>(byte.get<std::uint8_t>());
+  }
+  return bytes;
+}
+
+std::vector<std::string> vocabulary_of(const std::string& text) {
+  const json list = parsed(text);
+  if (!list.is_array()) wrong(kVocabulary, "a JSON list", text);
+  std::vector<std::string> vocabulary;
+  for (const json& entry : list) {
+    auto token = token_of(entry);
+    if (!token) wrong(kVocabulary, "texts or lists of bytes", entry.dump());
+    vocabulary.push_back(*std::move(token));
+  }
+  return vocabulary;
+}
+
+Metadata metadata_of(const Checkpoint& checkpoint) {
+  Metadata metadata = {
+      {kVersion, kCurrentVersion},
+      {kStep, fmt::format("{}", checkpoint.step)},
+      {kConfig, checkpoint.config_json},
+      {kVocabulary, vocabulary_text(checkpoint.vocabulary)},
+  };
+  for (const auto& [name, state] : checkpoint.generators)
+    metadata[fmt::format("{}{}", kGenerator, name)] =
+        fmt::format("{} {}", state.seed, state.next_stream);
+  for (const auto& [name, value] : checkpoint.metrics)
+    metadata[fmt::format("{}{}", kMetric, name)] = shortest(value);
+  return metadata;
+}
+
+Checkpoint from_metadata(const Metadata& metadata) {
+  const std::string& version = required(metadata, kVersion);
+  if (version != kCurrentVersion) wrong(kVersion, fmt::format("'{}'", kCurrentVersion), version);
+  Checkpoint checkpoint;
+  checkpoint.step = step_of(required(metadata, kStep));
+  checkpoint.config_json = checked_config(required(metadata, kConfig));
+  checkpoint.vocabulary = vocabulary_of(required(metadata, kVocabulary));
+  for (const auto& [key, text] : metadata) {
+    const std::string_view view = key;
+    if (view.starts_with(kGenerator))
+      checkpoint.generators[key.substr(kGenerator.size())] = generator_of(key, text);
+    else if (view.starts_with(kMetric))
+      checkpoint.metrics[key.substr(kMetric.size())] = metric_of(key, text);
+    else if (view.starts_with(kOurs) && key != kVersion && key != kStep && key != kConfig &&
+             key != kVocabulary)
+      throw DataError(fmt::format("metadata {}: unknown", quote(key, 100)));
+  }
+  return checkpoint;
+}
+
+/// error.what() behind the name of the file.
+[[noreturn]] void rethrow(const std::string& path, const DataError& error) {
+  throw DataError(fmt::format("{}: {}", quote(path, 100), error.what()));
+}
+
+void check(const Checkpoint& checkpoint) {
+  step_of(fmt::format("{}", checkpoint.step));
+  checked_config(checkpoint.config_json);
+  for (const auto& [name, tensor] : checkpoint.model)
+    if (name.starts_with(kOptimizer))
+      throw DataError(fmt::format("model tensor {}: '{}' is for the optimizer's", quote(name, 100),
+                                  kOptimizer));
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                     const FileSystem& system) {
+  try {
+    check(checkpoint);
+  } catch (const DataError& error) {
+    rethrow(path, error);
+  }
+  Safetensors content{.tensors = checkpoint.model, .metadata = metadata_of(checkpoint)};
+  for (const auto& [name, tensor] : checkpoint.optimizer)
+    content.tensors.emplace(fmt::format("{}{}", kOptimizer, name), tensor);
+  write_safetensors(path, content, system);
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  Safetensors content = read_safetensors(path);
+  try {
+    Checkpoint checkpoint = from_metadata(content.metadata);
+    for (auto& [name, tensor] : content.tensors) {
+      if (name.starts_with(kOptimizer))
+        checkpoint.optimizer.emplace(name.substr(kOptimizer.size()), std::move(tensor));
+      else checkpoint.model.emplace(name, std::move(tensor));
+    }
+    return checkpoint;
+  } catch (const DataError& error) {
+    rethrow(path, error);
+  }
+}
+
+}  // namespace experiments

@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "experiments/cli/errors.h"
+#include "experiments/experiment.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
+#include "experiments/training/gpt_names.h"
+#include "experiments/training/loaded_model.h"
+#include "experiments/training/text_data.h"
+
+namespace experiments {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostShown = 100;  // characters of a path in a message
+
+std::string shown(const std::string& path) { return quote(path, kMostShown); }
+
+/// A JSON list of as many texts as the model has tokens.
+std::vector<std::string> read_vocabulary(const std::string& path, Index size) {
+  const json list = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
+  const auto is_text = [](const json& entry) { return entry.is_string(); };
+  if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_text)) {
+    throw DataError(fmt::format("{}: expected a JSON list of texts, one a token", shown(path)));
+  }
+  if (std::ssize(list) != size) {
+    throw DataError(fmt::format("{}: expected {} texts, one for each row of wte.weight, got {}",
+                                shown(path), size, list.size()));
+  }
+  return list.get<std::vector<std::string>>();
+}
+
+std::vector<std::string> numbers(Index size) {
+  std::vector<std::string> all;
+  for (Index i = 0; i < size; ++i) all.push_back(fmt::format("{}", i));
+  return all;
+}
+
+/// The config of a training run that would make such a model.
+TrainConfig config_of(const nn::GPTConfig& c) {
+  return {.n_layer = c.n_layer,
+          .n_head = c.n_head,
+          .n_embd = c.n_embd,
+          .block_size = c.block_size,
+          .bias = c.bias == nn::Bias::yes,
+          .untied = c.tied == nn::Tied::no,
+          .gelu = c.gelu == nn::Gelu::erf ? "erf" : "tanh"};
+}
+
+/// DataError if nanoGPT or GPT-2 have no such model.
+void check_representable(const LoadedModel& model) {
+  const TrainConfig& c = model.stored().config;
+  const auto refuse = [&](const char* what, const std::string& value, const char* expected) {
+    throw DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 know only {}", model.shown(),
+                                what, value, expected));
+  };
+  const std::string scale = model.config().scale.name();
+  if (scale != "sqrt_dk") refuse("scale", scale, "sqrt_dk");
+  if (c.norm != "pre") refuse("norm", c.norm, "pre");
+  if (c.qk_norm) refuse("qk-norm", "on", "attention without it");
+}
+
+class Convert : public Experiment {
+ public:
+  void add_options(Options& options) override;
+  autograd::DType default_dtype() const override { return autograd::DType::f32; }
+  void validate(const Run& run) override;
+  Report run(const Run& run) override;
+
+ private:
+  bool to_ours() const { return to_ == "gradlab"; }
+  std::string target() const { return to_ours() ? RunFolder(output_).checkpoint_path() : output_; }
+  Report report(const nn::GPTConfig& config, const nn::State& state) const;
+  Report read_foreign() const;
+  Report write_foreign() const;
+
+  std::string input_, output_, vocabulary_;
+  std::string to_ = "gradlab";
+  std::string gelu_ = "auto";
+  std::optional<Index> n_head_;
+  bool overwrite_ = false;
+};
+
+void Convert::add_options(Options& options) {
+  options.text("--input", input_,
+               "safetensors file to read; to write others', a run's or its folder", "PATH");
+  options.text("--output", output_, "folder of the run to write; a file where others' is written",
+               "PATH");
+  options.choice("--to", to_, {"gradlab", "nanogpt", "gpt2"},
+                 "whose names and layout to write: a run here, or theirs");
+  options.integer("--n-head", n_head_, 1, 100'000,
+                  "heads of the model that is read, as no tensor tells them");
+  options.choice("--gelu", gelu_, {"auto", "erf", "tanh"},
+                 "form of gelu of the model that is read; auto: tanh for GPT-2's layout");
+  options.text("--vocabulary", vocabulary_,
+               "JSON list of the texts of the tokens that are read; else their numbers", "FILE");
+  options.toggle("--overwrite", overwrite_, "replace what --output holds");
+}
+
+void Convert::validate(const Run&) {
+  if (input_.empty()) throw UsageError("--input: expected a safetensors file or a run's folder");
+  if (output_.empty()) throw UsageError("--output: expected where to write");
+  if (to_ours() && !n_head_) {
+    throw UsageError("--n-head: expected the heads of the model, which no tensor tells");
+  }
+  if (!to_ours() && (n_head_ || !vocabulary_.empty() || gelu_ != "auto")) {
+    throw UsageError(fmt::format(
+        "--to {}: takes no --n-head, --gelu or --vocabulary, as such files have no room for them",
+        to_));
+  }
+  if (!overwrite_ && access(target().c_str(), F_OK) == 0) {
+    throw UsageError(
+        fmt::format("--output: {} exists already; --overwrite replaces it", shown(target())));
+  }
+}
+
+Report Convert::run(const Run&) { return to_ours() ? read_foreign() : write_foreign(); }
+
+Report Convert::report(const nn::GPTConfig& c, const nn::State& state) const {
+  std::int64_t parameters = 0;
+  for (const auto& [name, tensor] : state) parameters += tensor.numel();
+  Report report;
+  report.columns = {{"output", ""},
+                    {"tensors", "tensors"},
+                    {"parameters", "parameters"},
+                    {"n_layer", "n_layer"},
+                    {"n_head", "n_head"},
+                    {"n_embd", "n_embd"},
+                    {"block_size", "block_size"},
+                    {"vocab_size", "vocab_size"}};
+  report.rows = {{target(), std::int64_t{std::ssize(state)}, parameters, std::int64_t{c.n_layer},
+                  std::int64_t{c.n_head}, std::int64_t{c.n_embd}, std::int64_t{c.block_size},
+                  std::int64_t{c.vocab_size}}};
+  report.notes = {fmt::format("Written to {}.", shown(target()))};
+  return report;
+}
+
+Report Convert::read_foreign() const {
+  const Safetensors content = read_safetensors(input_);
+  ForeignGpt gpt;
+  try {
+    gpt = from_foreign(content.tensors, *n_head_);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", shown(input_), error.what()));
+  }
+  if (gpt.config.n_embd % *n_head_ != 0) {
+    throw UsageError(fmt::format("--n-head {} does not divide the n_embd {} of {}", *n_head_,
+                                 gpt.config.n_embd, shown(input_)));
+  }
+  if (gelu_ != "auto") gpt.config.gelu = gelu_ == "erf" ? nn::Gelu::erf : nn::Gelu::tanh;
+  const Index V = gpt.config.vocab_size;
+  const std::string config = config_of(gpt.config).json(/*seed=*/0, gpt.config.dtype);
+  Checkpoint checkpoint;
+  checkpoint.model = gpt.state;
+  checkpoint.config_json = config;
+  checkpoint.vocabulary = vocabulary_.empty() ? numbers(V) : read_vocabulary(vocabulary_, V);
+  const LoadedModel whole(checkpoint, shown(input_));  // it will load again
+  const RunFolder folder(output_);
+  folder.create();
+  folder.write("config.json", config + '\n');
+  folder.save(checkpoint);
+  Report done = report(gpt.config, gpt.state);
+  done.notes.push_back(fmt::format("{} layout; gelu {}. Next: gradlab sample --out-dir {}",
+                                   gpt.layout == Layout::conv1d ? "GPT-2's" : "nanoGPT's",
+                                   gpt.config.gelu == nn::Gelu::erf ? "erf" : "tanh",
+                                   shell_word(output_)));
+  return done;
+}
+
+Report Convert::write_foreign() const {
+  const bool is_folder = std::filesystem::is_directory(input_);
+  const std::string path = is_folder ? RunFolder(input_).checkpoint_path() : input_;
+  const LoadedModel model(load_checkpoint(path), shown(path));
+  check_representable(model);
+  const nn::State state =
+      to_foreign(model.state(), to_ == "gpt2" ? Layout::conv1d : Layout::linear);
+  // Readers of such files ask which framework the layout is of.
+  write_safetensors(output_, {.tensors = state, .metadata = {{"format", "pt"}}});
+  Report done = report(model.config(), model.state());
+  const nn::Gelu theirs = to_ == "gpt2" ? nn::Gelu::tanh : nn::Gelu::erf;
+  if (model.config().gelu != theirs) {
+    done.notes.push_back(
+        fmt::format("Its gelu is {}, theirs the other form, which no tensor tells.",
+                    model.stored().config.gelu));
+  }
+  done.notes.push_back("The vocabulary is not in such a file.");
+  return done;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_convert() { return std::make_unique<Convert>(); }
+
+}  // namespace experiments

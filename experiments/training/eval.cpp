@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "experiments/cli/errors.h"
+#include "experiments/experiment.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
+#include "experiments/training/held_out.h"
+#include "experiments/training/loaded_model.h"
+#include "experiments/training/text_data.h"
+#include "experiments/training/trainer.h"
+#include "experiments/training/vocabulary.h"
+
+namespace experiments {
+namespace {
+
+constexpr Index kMostWindows = 64;        // a batch
+constexpr double kMostNumbers = 1 << 25;  // of its largest tensor
+constexpr std::size_t kMostShown = 100;   // characters of a path in a message
+
+std::size_t characters(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) {
+    text.remove_prefix(std::max<std::size_t>(utf8_length(text), 1));
+  }
+  return count;
+}
+
+/// Sums over the counted targets.
+struct Tally {
+  double loss = 0;  // nats
+  double right = 0;
+  std::int64_t tokens = 0;
+  std::int64_t characters = 0;
+};
+
+class Eval : public Experiment {
+ public:
+  void add_options(Options& options) override {
+    options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
+    options.text("--data", data_, "text to measure by, instead of the run's own", "FILE");
+  }
+  /// The run's: its tasks ask what their seed says.
+  std::vector<std::string> underlying_options() override {
+    const StoredConfig& stored = loaded().stored();
+    return {"--seed", fmt::format("{}", stored.seed), "--dtype", stored.dtype};
+  }
+  autograd::DType default_dtype() const override { return autograd::DType::f32; }
+  double bytes_needed(const Run& run) const override {
+    return loaded_ ? loaded_->forward_bytes(windows_at_once(), run.dtype) : 0;
+  }
+  Report run(const Run& run) override;
+
+ private:
+  const LoadedModel& loaded() {
+    if (!loaded_) loaded_.emplace(RunFolder(out_dir_));
+    return *loaded_;
+  }
+  Index windows_at_once() const;
+  HeldOut text(const std::string& path) const;
+  HeldOut task(std::uint64_t seed) const;
+  Tally tally(nn::GPT& model, const std::vector<Batch>& batches, const Run& run) const;
+
+  std::string out_dir_ = "out";
+  std::string data_;
+
+  std::optional<LoadedModel> loaded_;
+};
+
+Index Eval::windows_at_once() const {
+  const nn::GPTConfig& c = loaded_->config();
+  const auto of = [](Index n) { return static_cast<double>(n); };
+  const double largest =
+      of(c.block_size) *
+      std::max({of(c.vocab_size), of(c.n_head) * of(c.block_size), 4 * of(c.n_embd)});
+  return std::clamp<Index>(std::llround(kMostNumbers / largest), 1, kMostWindows);
+}
+
+HeldOut Eval::text(const std::string& path) const {
+  const std::string shown = quote(path, kMostShown);
+  const Vocabulary vocabulary(loaded_->vocabulary());
+  return held_out(vocabulary.encode(read_text(path), shown), loaded_->config(), windows_at_once(),
+                  shown);
+}
+
+HeldOut Eval::task(std::uint64_t seed) const {
+  if (!loaded_->has_task()) {
+    throw UsageError(
+        fmt::format("--data: {} names no text of its own; expected a FILE", loaded_->shown()));
+  }
+  const auto source = make_source(loaded_->stored().config, seed);
+  return {source->final_batches(), source->floors()};
+}
+
+Tally Eval::tally(nn::GPT& model, const std::vector<Batch>& batches, const Run& run) const {
+  Tally sum;
+  double done = 0;
+  for (const Batch& batch : batches) {
+    std::int64_t tokens = 0;
+    const autograd::Array y = batch.y.data();
+    for (const std::int64_t target : y.read<std::int64_t>()) {
+      if (target == kIgnored) continue;
+      ++tokens;
+      sum.characters += static_cast<std::int64_t>(
+          characters(loaded_->vocabulary()[static_cast<std::size_t>(target)]));
+    }
+    const Evaluation seen = evaluate(model, 1, [&batch](Index) { return batch; });
+    sum.tokens += tokens;
+    sum.loss += seen.loss * static_cast<double>(tokens);
+    sum.right += seen.accuracy * static_cast<double>(tokens);
+    run.progress(++done / static_cast<double>(batches.size()));
+  }
+  return sum;
+}
+
+Report Eval::run(const Run& run) {
+  const std::string path = data_.empty() ? loaded().stored().config.data : data_;
+  const bool is_text = !path.empty();
+  const HeldOut held = is_text ? text(path) : task(run.seed);
+  const auto model = loaded().make(run.dtype);
+  const Tally sum = tally(*model, held.batches, run);
+  const auto tokens = static_cast<double>(sum.tokens);
+  const double loss = sum.loss / tokens;
+  if (!std::isfinite(loss)) {
+    throw autograd::NumericError(fmt::format("{}: its loss is {}", loaded().shown(), loss));
+  }
+  Report report;
+  report.columns = {{"tokens", "tokens"},
+                    {"loss", "loss", 4},
+                    {"perplexity", "perplexity", 4},
+                    {"accuracy", "accuracy", 4}};
+  report.rows = {{sum.tokens, loss, std::exp(loss), sum.right / tokens}};
+  if (is_text && Vocabulary(loaded().vocabulary()).separator().empty()) {
+    report.columns.push_back({"bits_per_character", "bits/character", 4});
+    report.rows[0].push_back(sum.loss / std::numbers::ln2 / static_cast<double>(sum.characters));
+  }
+  for (const Floor& floor : held.floors) {
+    report.columns.push_back({floor.name, floor.name, 4});
+    report.rows[0].push_back(floor.loss);
+  }
+  report.notes = {fmt::format(
+      "Of {}, {}. Loss in nats a token, beside it the loss that knowing less of the "
+      "data reaches; perplexity is exp(loss).",
+      loaded().shown(),
+      is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
+                            "own",
+                            quote(path, kMostShown), loaded().config().block_size)
+              : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
+  return report;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_eval() { return std::make_unique<Eval>(); }
+
+}  // namespace experiments

@@ -1,0 +1,214 @@
+#include "experiments/training/gpt_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "experiments/cli/errors.h"
+#include "experiments/report/text.h"
+#include "experiments/training/safetensors_header.h"
+
+namespace experiments {
+namespace {
+
+using autograd::Shape;
+using autograd::Tensor;
+using nn::GPTConfig;
+using nn::Index;
+using nn::State;
+
+enum class Kind { table, vector, projection };
+
+struct Parameter {
+  std::string ours, theirs;
+  Shape shape;  // here
+  Kind kind;
+
+  Shape shape_in(Layout layout) const {
+    return kind == Kind::projection && layout == Layout::conv1d ? Shape{shape[1], shape[0]} : shape;
+  }
+};
+
+using Name = std::string Parameter::*;
+
+void add_module(std::vector<Parameter>& all, const GPTConfig& config, const std::string& ours,
+                const std::string& theirs, const Shape& shape) {
+  const Kind kind = shape.rank() == 1 ? Kind::vector : Kind::projection;
+  all.push_back({ours + ".weight", theirs + ".weight", shape, kind});
+  if (config.bias == nn::Bias::yes)
+    all.push_back({ours + ".bias", theirs + ".bias", Shape{shape[0]}, Kind::vector});
+}
+
+/// All that a GPT of this config has, by both names.
+std::vector<Parameter> parameters(const GPTConfig& config) {
+  const Index C = config.n_embd;
+  std::vector<Parameter> all = {{"wte.weight", "wte.weight", {config.vocab_size, C}, Kind::table},
+                                {"wpe.weight", "wpe.weight", {config.block_size, C}, Kind::table}};
+  for (Index i = 0; i < config.n_layer; ++i) {
+    const std::string h = fmt::format("h.{}.", i);
+    add_module(all, config, h + "ln_1", h + "ln_1", {C});
+    add_module(all, config, h + "attn.qkv", h + "attn.c_attn", {3 * C, C});
+    add_module(all, config, h + "attn.proj", h + "attn.c_proj", {C, C});
+    add_module(all, config, h + "ln_2", h + "ln_2", {C});
+    add_module(all, config, h + "mlp.fc", h + "mlp.c_fc", {4 * C, C});
+    add_module(all, config, h + "mlp.proj", h + "mlp.c_proj", {C, 4 * C});
+  }
+  add_module(all, config, "ln_f", "ln_f", {C});
+  if (config.tied == nn::Tied::no)
+    all.push_back({"lm_head.weight", "lm_head.weight", {config.vocab_size, C}, Kind::table});
+  return all;
+}
+
+void drop_prefix(std::string& name, std::string_view prefix) {
+  if (name.starts_with(prefix)) name.erase(0, prefix.size());
+}
+
+/// Without what is said of where the model sat, and without the causal masks.
+State plain(const State& foreign) {
+  State plain;
+  for (const auto& [full, tensor] : foreign) {
+    std::string name = full;
+    drop_prefix(name, "_orig_mod.");
+    drop_prefix(name, "transformer.");
+    const bool is_mask = name.ends_with(".attn.bias") && tensor.rank() == 4;
+    if (is_mask || name.ends_with(".attn.masked_bias")) continue;
+    if (!plain.emplace(name, tensor).second)
+      throw DataError(fmt::format("tensor {}: comes twice, once as {}", label(name), label(full)));
+  }
+  return plain;
+}
+
+/// What the names alone tell: n_layer, bias, tied.
+GPTConfig config_of_names(const State& state) {
+  std::set<std::string> layers;
+  GPTConfig config{.bias = nn::Bias::no, .tied = nn::Tied::yes};
+  for (const auto& [name, tensor] : state) {
+    if (name.starts_with("h.")) layers.insert(name.substr(2, name.find('.', 2) - 2));
+    if (name.ends_with(".bias")) config.bias = nn::Bias::yes;
+    if (name == "lm_head.weight") config.tied = nn::Tied::no;
+  }
+  config.n_layer = std::max<Index>(1, static_cast<Index>(layers.size()));
+  return config;
+}
+
+std::string listed(const char* what, const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;
+  if (names.empty()) return {};
+  std::string text = fmt::format("{} ", what);
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i)
+    text += (i ? ", " : "") + label(names[i]);
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+void check_names(const State& state, const std::vector<Parameter>& expected, Name side) {
+  std::vector<std::string> missing, unknown;
+  std::set<std::string> known;
+  for (const Parameter& parameter : expected) {
+    known.insert(parameter.*side);
+    if (!state.contains(parameter.*side)) missing.push_back(parameter.*side);
+  }
+  for (const auto& [name, tensor] : state)
+    if (!known.contains(name)) unknown.push_back(name);
+  if (missing.empty() && unknown.empty()) return;
+  throw DataError(fmt::format("no GPT: {}{}{}", listed("missing", missing),
+                              missing.empty() || unknown.empty() ? "" : "; ",
+                              listed("unknown", unknown)));
+}
+
+/// The sizes of a table of vectors.
+std::pair<Index, Index> table_sizes(const State& state, const std::string& name) {
+  const Shape& shape = state.at(name).shape();
+  if (shape.rank() != 2 || shape.numel() == 0)
+    throw DataError(
+        fmt::format("tensor {}: expected a table (rows, n_embd), got {}", name, shape.str()));
+  return {shape[0], shape[1]};
+}
+
+Layout layout_of(const State& state, Index C, Name side) {
+  if (side == &Parameter::ours) return Layout::linear;
+  const Shape conv1d = {C, 3 * C};
+  return state.at("h.0.attn.c_attn.weight").shape() == conv1d ? Layout::conv1d : Layout::linear;
+}
+
+void check_tensors(const State& state, const std::vector<Parameter>& expected, Layout layout,
+                   Name side) {
+  const autograd::DType dtype = state.at("wte.weight").dtype();
+  if (!autograd::is_float(dtype))
+    throw DataError(fmt::format("tensor wte.weight: expected floats, got {}", name(dtype)));
+  for (const Parameter& parameter : expected) {
+    const Tensor& tensor = state.at(parameter.*side);
+    const Shape shape = parameter.shape_in(layout);
+    if (tensor.shape() != shape)
+      throw DataError(fmt::format(
+          "tensor {}: expected shape {}, got {}{}", parameter.*side, shape.str(),
+          tensor.shape().str(),
+          parameter.kind == Kind::projection
+              ? fmt::format(" (n_embd is {}; one layout for all layers)", expected[0].shape[1])
+              : ""));
+    if (tensor.dtype() != dtype)
+      throw DataError(fmt::format("tensor {}: expected {} as in wte.weight, got {}",
+                                  parameter.*side, name(dtype), name(tensor.dtype())));
+  }
+}
+
+/// A GPT with names of one side, seen to be whole.
+struct Checked {
+  GPTConfig config;
+  Layout layout;
+  std::vector<Parameter> parameters;
+};
+
+Checked checked_gpt(const State& state, Name side) {
+  GPTConfig config = config_of_names(state);
+  check_names(state, parameters(config), side);
+  std::tie(config.vocab_size, config.n_embd) = table_sizes(state, "wte.weight");
+  config.block_size = table_sizes(state, "wpe.weight").first;
+  config.dtype = state.at("wte.weight").dtype();
+  const Layout layout = layout_of(state, config.n_embd, side);
+  std::vector<Parameter> all = parameters(config);
+  check_tensors(state, all, layout, side);
+  return {config, layout, std::move(all)};
+}
+
+/// Between the layouts; either way it is a transposition.
+Tensor converted(const Tensor& tensor, const Parameter& parameter, Layout layout) {
+  const bool transposed = parameter.kind == Kind::projection && layout == Layout::conv1d;
+  return transposed ? tensor.detach().transpose(0, 1) : tensor.detach();
+}
+
+}  // namespace
+
+ForeignGpt from_foreign(const State& foreign, Index n_head) {
+  const State state = plain(foreign);
+  auto [config, layout, all] = checked_gpt(state, &Parameter::theirs);
+  config.n_head = n_head;
+  config.gelu = layout == Layout::conv1d ? nn::Gelu::tanh : nn::Gelu::erf;
+  ForeignGpt gpt{{}, config, layout};
+  for (const Parameter& parameter : all)
+    gpt.state.emplace(parameter.ours, converted(state.at(parameter.theirs), parameter, layout));
+  const auto head = gpt.state.find("lm_head.weight");
+  if (head != gpt.state.end() &&
+      bit_equal(head->second.data(), gpt.state.at("wte.weight").data())) {
+    gpt.state.erase(head);
+    gpt.config.tied = nn::Tied::yes;
+  }
+  return gpt;
+}
+
+State to_foreign(const State& ours, Layout layout) {
+  State foreign;
+  for (const Parameter& parameter : checked_gpt(ours, &Parameter::ours).parameters) {
+    const bool is_head = parameter.theirs == "lm_head.weight";
+    foreign.emplace((is_head ? "" : "transformer.") + parameter.theirs,
+                    converted(ours.at(parameter.ours), parameter, layout));
+  }
+  foreign.emplace("lm_head.weight", ours.at("wte.weight").detach());  // unless it has its own
+  return foreign;
+}
+
+}  // namespace experiments

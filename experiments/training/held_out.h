@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/training/source.h"
+#include "experiments/training/tokenizer.h"
+
+namespace experiments {
+
+/// What a trained model is measured by, and what knowing little reaches on it.
+struct HeldOut {
+  std::vector<Batch> batches;
+  std::vector<Floor> floors;
+};
+
+/// The validation part of a text, its last tenth as in TextData, in windows side by side; at most
+/// `most` windows a batch. DataError, naming `shown`, unless that is one window or more.
+HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
+                 const std::string& shown);
+
+}  // namespace experiments

@@ -1,0 +1,113 @@
+#include "experiments/training/loaded_model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "experiments/cli/errors.h"
+#include "experiments/report/text.h"
+#include "experiments/training/gpt_layers.h"
+
+namespace experiments {
+namespace {
+
+using autograd::Shape;
+using autograd::Tensor;
+
+constexpr std::size_t kMostShown = 100;  // characters of a path or name in a message
+
+/// As the command line would have taken it: every value in its range.
+StoredConfig checked_config(const std::string& json, const std::string& shown) {
+  StoredConfig stored = parse_config(json, shown);
+  try {
+    Parser parser;
+    TrainConfig config;
+    config.add_to(parser.options());
+    parser.parse(stored.config.words());
+    config.validate();
+    stored.config = config;
+  } catch (const UsageError& error) {
+    throw DataError(fmt::format("{}: its config: {}", shown, error.what()));
+  }
+  return stored;
+}
+
+Index block_size_of(const nn::State& state, const std::string& shown) {
+  const auto found = state.find("wpe.weight");
+  if (found == state.end()) throw DataError(shown + ": has no tensor 'wpe.weight'");
+  const Shape& shape = found->second.shape();
+  if (shape.rank() != 2 || shape[0] < 1) {
+    throw DataError(
+        fmt::format("{}: wpe.weight: expected (block size, n_embd), got {}", shown, shape.str()));
+  }
+  return shape[0];
+}
+
+void check_state(const nn::State& state, const nn::GPTConfig& config, const std::string& shown) {
+  const std::vector<WeightShape> expected = gpt_parameters(config);
+  for (const auto& [name, shape] : expected) {
+    const auto found = state.find(name);
+    if (found == state.end()) {
+      throw DataError(
+          fmt::format("{}: has no tensor '{}', which its config asks for", shown, name));
+    }
+    const Tensor& tensor = found->second;
+    if (tensor.shape() != shape) {
+      throw DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
+                                  shape.str(), tensor.shape().str()));
+    }
+    if (tensor.dtype() != config.dtype) {
+      throw DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
+                                  autograd::name(config.dtype), autograd::name(tensor.dtype())));
+    }
+  }
+  if (state.size() == expected.size()) return;
+  nn::State rest = state;
+  for (const WeightShape& weight : expected) rest.erase(weight.name);
+  throw DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
+                              quote(rest.begin()->first, kMostShown)));
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const RunFolder& folder)
+    : LoadedModel(folder.load(), quote(folder.checkpoint_path(), kMostShown)) {}
+
+LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
+    : shown_(std::move(shown)),
+      checkpoint_(std::move(checkpoint)),
+      stored_(checked_config(checkpoint_.config_json, shown_)) {
+  if (vocabulary().empty()) throw DataError(shown_ + ": its vocabulary is empty");
+  const nn::DType dtype = stored_.dtype == "f32" ? nn::DType::f32 : nn::DType::f64;
+  config_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
+  check_state(state(), config_, shown_);
+}
+
+bool LoadedModel::has_task() const {
+  if (!stored_.config.data.empty()) return false;
+  const Task task = make_task(stored_.config.task_name(), stored_.config.task_options());
+  return task.vocabulary() == vocabulary() && task.block_size() == config_.block_size;
+}
+
+std::unique_ptr<nn::GPT> LoadedModel::make(nn::DType dtype) const {
+  nn::GPTConfig config = config_;
+  config.dtype = dtype;
+  autograd::Generator unused(0);
+  auto model = std::make_unique<nn::GPT>(config, unused);
+  nn::State values = state();
+  for (auto& [name, tensor] : values) tensor = tensor.to(dtype);
+  model->load_state(values);
+  return model;
+}
+
+double LoadedModel::forward_bytes(Index batch, nn::DType dtype) const {
+  const auto of = [](Index n) { return static_cast<double>(n); };
+  const double T = of(config_.block_size), C = of(config_.n_embd), H = of(config_.n_head);
+  double parameters = 0;
+  for (const auto& [name, tensor] : state()) parameters += of(tensor.numel());
+  const double scores = config_.qk_norm == nn::QkNorm::yes ? 3 * H * T : 0;  // else in tiles
+  const double sequence = T * (12 * C + scores + 2 * of(config_.vocab_size));
+  return of(autograd::item_size(dtype)) * (parameters + of(batch) * sequence);
+}
+
+}  // namespace experiments

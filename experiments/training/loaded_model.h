@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/training/run_folder.h"
+#include "experiments/training/train_config.h"
+
+namespace experiments {
+
+/// A GPT as its checkpoint alone tells of it. Before any of it is made, the config is held against
+/// the tensors: a size that only one of them claims is a DataError, not an allocation.
+class LoadedModel {
+ public:
+  /// IoError and DataError, naming the file.
+  explicit LoadedModel(const RunFolder& folder);
+  /// DataError, naming `shown`.
+  LoadedModel(Checkpoint checkpoint, std::string shown);
+
+  const std::string& shown() const { return shown_; }  // the file, for messages
+  const StoredConfig& stored() const { return stored_; }
+  const nn::GPTConfig& config() const { return config_; }
+  const nn::State& state() const { return checkpoint_.model; }
+  const std::vector<std::string>& vocabulary() const { return checkpoint_.vocabulary; }
+  /// Whether it was trained on the task of its config; a converted one knows neither task nor text.
+  bool has_task() const;
+
+  std::unique_ptr<nn::GPT> make(nn::DType dtype) const;
+  /// Bytes at the peak of a forward of so many sequences; an estimate.
+  double forward_bytes(Index batch, nn::DType dtype) const;
+
+ private:
+  std::string shown_;
+  Checkpoint checkpoint_;
+  StoredConfig stored_;
+  nn::GPTConfig config_;
+};
+
+}  // namespace experiments

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "experiments/training/checkpoint.h"
+#include "experiments/training/watch.h"
+
+namespace experiments {
+
+/// The folder of a training run:
+///   config.json          the options of the run
+///   model.safetensors    the checkpoint of the last evaluation, always whole
+///   metrics.jsonl        an object a line: every iteration, evaluation and look of --watch
+///   samples.txt          what the model writes at the end
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string checkpoint_path() const { return path_ + "/model.safetensors"; }
+  bool has_checkpoint() const;
+
+  /// Makes the folder where it is missing. IoError.
+  void create() const;
+  void save(const Checkpoint& checkpoint) const { save_checkpoint(checkpoint_path(), checkpoint); }
+  Checkpoint load() const { return load_checkpoint(checkpoint_path()); }
+  void write(const std::string& file, const std::string& text) const;  // whole or not at all
+
+ private:
+  std::string path_;
+};
+
+/// The metrics of a run, appended line by line; what is no finite number is written as null.
+class MetricsLog {
+ public:
+  using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;
+
+  /// Keeps the lines of iterations below `first` and an evaluation before it that was not the last
+  /// of a run; starts anew where `first` is 0. IoError.
+  MetricsLog(const RunFolder& folder, std::int64_t first);
+  ~MetricsLog();
+  MetricsLog(const MetricsLog&) = delete;
+  MetricsLog& operator=(const MetricsLog&) = delete;
+
+  std::int64_t last_evaluation() const { return last_evaluation_; }  // -1: none in the file
+  void add(const std::vector<Field>& fields);                        // IoError
+  /// {"iter": i, "watch": {"h.0.attn.0": {"logit_std": ..., "level": "fine"}, ...}}
+  void add_watch(std::int64_t iteration, const std::vector<StatsRow>& rows);
+
+ private:
+  void write_line(const std::string& object);
+
+  std::string shown_;
+  int fd_;
+  std::int64_t last_evaluation_ = -1;
+};
+
+}  // namespace experiments

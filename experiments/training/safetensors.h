@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "experiments/training/atomic_file.h"
+#include "nn/module.h"
+
+namespace experiments {
+
+/// What a safetensors file holds: tensors and texts, each under a name.
+/// Layout: the length of the header (8 bytes, little-endian), the header (a JSON object, filled up
+/// with blanks to a multiple of 8 bytes), and the data, row-major and little-endian, without gaps.
+///   {"__metadata__": {"key": "text"}, "w": {"dtype": "F32", "shape": [2, 3],
+///    "data_offsets": [0, 24]}}
+struct Safetensors {
+  nn::State tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Replaces `path` whole or not at all; see AtomicFile. F32, F64, I64 and BOOL, bit for bit; wide
+/// elements first, so that each tensor is aligned. DataError for what no file can hold: a tensor
+/// named "__metadata__" or a text that is not UTF-8. IoError.
+void write_safetensors(const std::string& path, const Safetensors& content,
+                       const FileSystem& system = system_calls());
+
+/// Also reads F16 and BF16, as f32. Everything that the header claims is held against the size of
+/// the file before memory is taken for data. DataError for a file that is damaged or not of this
+/// format, IoError for one that cannot be read; both name the path.
+Safetensors read_safetensors(const std::string& path);
+
+}  // namespace experiments

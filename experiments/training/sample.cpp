@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "experiments/cli/errors.h"
+#include "experiments/cli/signals.h"
+#include "experiments/experiment.h"
+#include "experiments/report/text.h"
+#include "experiments/training/loaded_model.h"
+#include "experiments/training/samples.h"
+#include "experiments/training/vocabulary.h"
+
+namespace experiments {
+namespace {
+
+constexpr std::uint64_t kDraws = 0x73616d706c655f64;  // streams of the tokens and of the prompts
+constexpr std::uint64_t kPrompts = 0x73616d706c655f70;
+constexpr Index kQuickTokens = 50;
+
+/// What a token says, harmless on a terminal.
+std::string shown(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\n\t", begin), text.size());
+    out += printable(text.substr(begin, end - begin));
+    if (end < text.size()) out += text[end];
+    begin = end + 1;
+  }
+  return out;
+}
+
+/// The text so far, and on stdout, where that is a table, as it comes.
+class Writer {
+ public:
+  Writer(const Run& run, const Vocabulary& vocabulary) : run_(run), vocabulary_(vocabulary) {}
+
+  void heading(const std::string& line) { show(line + '\n'); }
+  void token(std::int64_t token) {
+    const std::string piece = (text_.empty() ? "" : vocabulary_.separator()) + vocabulary_[token];
+    text_ += piece;
+    show(shown(piece));
+  }
+  /// Ends one text and begins the next.
+  std::string text() {
+    show("\n");
+    return std::exchange(text_, {});
+  }
+  bool streams() const { return streams_; }
+  const std::string& page() const { return page_; }  // what did not go out yet
+
+ private:
+  void show(const std::string& piece) {
+    streams_ = run_.stream(piece);
+    if (!streams_) page_ += piece;
+  }
+
+  const Run& run_;
+  const Vocabulary& vocabulary_;
+  std::string text_, page_;
+  bool streams_ = false;
+};
+
+class Sample : public Experiment {
+ public:
+  void add_options(Options& options) override;
+  std::vector<std::string> underlying_options() override {
+    return {"--dtype", loaded().stored().dtype};
+  }
+  autograd::DType default_dtype() const override { return autograd::DType::f32; }
+  double bytes_needed(const Run& run) const override {
+    return loaded_ ? loaded_->forward_bytes(1, run.dtype) : 0;
+  }
+  Report run(const Run& run) override;
+
+ private:
+  struct Prompt {
+    Tokens tokens;
+    Index count;  // of the tokens that follow
+  };
+
+  const LoadedModel& loaded() {
+    if (!loaded_) loaded_.emplace(RunFolder(out_dir_));
+    return *loaded_;
+  }
+  std::vector<Prompt> prompts(const Run& run, const Vocabulary& vocabulary);
+  std::vector<Prompt> task_prompts(std::uint64_t seed);
+  void write(nn::GPT& model, const Prompt& prompt, Index number, const Run& run, Writer& out) const;
+
+  std::string out_dir_ = "out";
+  std::string prompt_;
+  Index num_samples_ = 1;
+  Index max_new_tokens_ = 500;
+  Sampling sampling_{.temperature = 0.8};
+
+  std::optional<LoadedModel> loaded_;
+};
+
+void Sample::add_options(Options& options) {
+  options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
+  options.text("--prompt", prompt_,
+               "what the text begins with; else a new line, or for a task one of its questions");
+  options.integer("--num-samples", num_samples_, 1, 1'000'000, "texts, each of other draws");
+  options.integer("--max-new-tokens", max_new_tokens_, 0, 1'000'000,
+                  "tokens after the prompt; fewer where a task's answer ends");
+  options.number("--temperature", sampling_.temperature, 0, 1e30,
+                 "divides the logits of all tokens; 0: always the most likely token");
+  options.integer("--top-k", sampling_.top_k, 0, 1'000'000'000,
+                  "draws from so many of the most likely tokens; 0: from all");
+  options.number("--top-p", sampling_.top_p, 0, 1,
+                 "draws from the fewest tokens that hold this share of the probability");
+}
+
+/// Questions as validation asks them.
+std::vector<Sample::Prompt> Sample::task_prompts(std::uint64_t seed) {
+  const auto source = make_source(loaded().stored().config, seed);
+  const Batch batch = source->validation_batch(num_samples_, {seed ^ kPrompts, 0});
+  const autograd::Array x = batch.x.data(), y = batch.y.data();
+  const auto given = x.read<std::int64_t>(), wanted = y.read<std::int64_t>();
+  const auto width = batch.x.size(1);
+  std::vector<Prompt> prompts;
+  for (auto row = given.begin(), next = wanted.begin(); row != given.end();
+       row += width, next += width) {
+    const auto first = std::find_if(next, next + width, [](auto t) { return t != kIgnored; });
+    const Index length = first - next + 1;
+    prompts.push_back({{row, row + length}, width + 1 - length});
+  }
+  return prompts;
+}
+
+std::vector<Sample::Prompt> Sample::prompts(const Run& run, const Vocabulary& vocabulary) {
+  const bool is_task = loaded().has_task();
+  if (is_task && prompt_.empty()) return task_prompts(run.seed);
+  Prompt prompt{.tokens = vocabulary.encode(prompt_, "--prompt"), .count = max_new_tokens_};
+  if (prompt.tokens.empty()) prompt.tokens = {start_token(loaded().vocabulary())};
+  if (is_task) {
+    const Index length = std::ssize(prompt.tokens), block = loaded().config().block_size;
+    if (length > block) {
+      throw DataError(fmt::format("--prompt: expected at most the {} tokens of task {}, got {}",
+                                  block, loaded().stored().config.task_name(), length));
+    }
+    prompt.count = block + 1 - length;
+  }
+  return {static_cast<std::size_t>(num_samples_), prompt};
+}
+
+void Sample::write(nn::GPT& model, const Prompt& prompt, Index number, const Run& run,
+                   Writer& out) const {
+  const Index most = run.quick ? std::min(kQuickTokens, max_new_tokens_) : max_new_tokens_;
+  const Index count = std::min(prompt.count, most);
+  if (num_samples_ > 1 && !loaded_->has_task()) out.heading(fmt::format("--- {} ---", number + 1));
+  for (const std::int64_t token : prompt.tokens) out.token(token);
+  Index written = 0;
+  const auto take = [&](std::int64_t token) {
+    out.token(token);
+    ++written;
+    if (!out.streams()) {
+      run.progress((static_cast<double>(number) +
+                    static_cast<double>(written) / static_cast<double>(count)) /
+                   static_cast<double>(num_samples_));
+    } else if (interrupted()) {
+      run.stream("\n");
+      throw_if_interrupted();
+    }
+    return true;
+  };
+  generate(model, prompt.tokens, count, sampling_,
+           {run.seed ^ kDraws, static_cast<std::uint64_t>(number)}, take);
+}
+
+Report Sample::run(const Run& run) {
+  const Vocabulary vocabulary(loaded().vocabulary());
+  const std::vector<Prompt> all = prompts(run, vocabulary);
+  const auto model = loaded().make(run.dtype);
+  Report report;
+  report.columns = {{"sample", ""}, {"text", ""}};
+  Writer out(run, vocabulary);
+  for (std::int64_t i = 0; i < num_samples_; ++i) {
+    write(*model, all[static_cast<std::size_t>(i)], i, run, out);
+    report.rows.push_back({i, out.text()});
+  }
+  report.figure = out.page();
+  return report;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiment> make_sample() { return std::make_unique<Sample>(); }
+
+}  // namespace experiments

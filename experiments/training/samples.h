@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/training/generate.h"
+#include "experiments/training/source.h"
+
+namespace experiments {
+
+/// What a text goes on from where nothing is given: a new line, or the first token where the
+/// vocabulary has none.
+std::int64_t start_token(const std::vector<std::string>& vocabulary);
+
+/// `count` characters that the model writes after its start token.
+std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabulary, Index count,
+                        autograd::RandomKey key);
+
+/// Examples of a task, a line each: what was given, what was wanted, what came.
+std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
+                        const Batch& batch);
+
+}  // namespace experiments

@@ -1,0 +1,87 @@
+#include "experiments/training/source.h"
+
+#include <algorithm>
+
+#include "experiments/training/floors.h"
+#include "experiments/training/tasks.h"
+#include "experiments/training/text_data.h"
+
+namespace experiments {
+namespace {
+
+constexpr Index kWindowsAtOnce = 64;
+constexpr Index kTaskExamples = 2048;  // of the final evaluation
+
+class TextSource : public Source {
+ public:
+  TextSource(const std::string& path, Index block_size) : data_(read_text(path), block_size) {}
+
+  const std::vector<std::string>& vocabulary() const override {
+    return data_.tokenizer().vocabulary();
+  }
+  Index block_size() const override { return data_.block_size(); }
+  bool is_text() const override { return true; }
+  Batch train_batch(Index size, autograd::RandomKey key) const override {
+    return data_.batch(Split::train, size, key);
+  }
+  Batch validation_batch(Index size, autograd::RandomKey key) const override {
+    return data_.batch(Split::validation, size, key);
+  }
+  std::vector<Batch> final_batches() const override {
+    std::vector<Batch> batches;
+    const Index windows = data_.window_count(Split::validation);
+    for (Index first = 0; first < windows; first += kWindowsAtOnce) {
+      batches.push_back(
+          data_.windows(Split::validation, first, std::min(kWindowsAtOnce, windows - first)));
+    }
+    return batches;
+  }
+  std::vector<Floor> floors() const override {
+    const Floors floors = experiments::floors(
+        data_.tokens(Split::train), data_.tokens(Split::validation), std::ssize(vocabulary()));
+    return {{"uniform", floors.uniform}, {"unigram", floors.unigram}, {"bigram", floors.bigram}};
+  }
+
+ private:
+  TextData data_;
+};
+
+class TaskSource : public Source {
+ public:
+  TaskSource(Task task, std::uint64_t seed) : task_(std::move(task)), seed_(seed) {}
+
+  const std::vector<std::string>& vocabulary() const override { return task_.vocabulary(); }
+  Index block_size() const override { return task_.block_size(); }
+  bool is_text() const override { return false; }
+  Batch train_batch(Index size, autograd::RandomKey key) const override {
+    return task_.batch(size, key);
+  }
+  Batch validation_batch(Index size, autograd::RandomKey key) const override {
+    return task_.batch(size, key);
+  }
+  std::vector<Batch> final_batches() const override {
+    constexpr std::uint64_t kFinal = 0x66696e616c5f6576;
+    std::vector<Batch> batches;
+    for (Index i = 0; i < kTaskExamples / kWindowsAtOnce; ++i) {
+      batches.push_back(
+          task_.batch(kWindowsAtOnce, {seed_ ^ kFinal, static_cast<std::uint64_t>(i)}));
+    }
+    return batches;
+  }
+  std::vector<Floor> floors() const override {
+    return {{"uniform", uniform_floor(task_.vocab_size())}};
+  }
+
+ private:
+  Task task_;
+  std::uint64_t seed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed) {
+  if (!config.data.empty()) return std::make_unique<TextSource>(config.data, config.block_size);
+  return std::make_unique<TaskSource>(make_task(config.task_name(), config.task_options()), seed);
+}
+
+}  // namespace experiments

@@ -1,0 +1,140 @@
+#include "experiments/training/text_data.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "experiments/cli/errors.h"
+#include "experiments/cli/memory.h"
+#include "experiments/cli/signals.h"
+#include "experiments/report/text.h"
+
+namespace experiments {
+namespace {
+
+constexpr std::size_t kMostShown = 100;  // characters of a path in a message
+
+/// A text of `bytes` bytes twice, as it was read and without CR, and its tokens.
+double memory_of(std::size_t bytes) {
+  return static_cast<double>(bytes) * (2 + sizeof(std::int64_t));
+}
+
+std::string read_bytes(const std::string& path) {
+  const auto fail = [&path](int error) {
+    throw_if_interrupted();
+    throw IoError(fmt::format("cannot read {}: {}", quote(path, kMostShown), std::strerror(error)));
+  };
+  const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) fail(errno);
+  struct stat about {};
+  if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
+    close(fd);
+    throw IoError(
+        fmt::format("cannot read {}: it is a device, which has no end", quote(path, kMostShown)));
+  }
+  std::string bytes;
+  std::vector<char> buffer(1 << 20);
+  const double limit = memory_limit();
+  ssize_t count = 0;
+  while ((count = read(fd, buffer.data(), buffer.size())) > 0 && !interrupted()) {
+    bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    if (memory_of(bytes.size()) > limit) break;
+  }
+  const int error = errno;
+  close(fd);
+  throw_if_interrupted();
+  if (count < 0) fail(error);
+  require_memory(memory_of(bytes.size()), limit);
+  return bytes;
+}
+
+/// CRLF as LF, in place.
+void normalize_line_ends(std::string& text) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_crlf = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
+    if (!is_crlf) text[kept++] = text[i];
+  }
+  text.resize(kept);
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  std::string text = read_bytes(path);
+  check_text(text, quote(path, kMostShown));
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  normalize_line_ends(text);
+  return text;
+}
+
+TextData::TextData(std::string_view text, CharTokenizer tokenizer, Index block_size)
+    : tokenizer_(std::move(tokenizer)),
+      block_size_(block_size),
+      tokens_(tokenizer_.encode(text)),
+      train_size_(static_cast<Index>(tokens_.size()) * 9 / 10) {
+  const auto size = static_cast<Index>(tokens_.size());
+  if (size <= block_size)
+    throw DataError(fmt::format("data has {} tokens, block size {} needs at least {}", size,
+                                block_size, block_size + 1));
+  for (const Split split : {Split::train, Split::validation}) {
+    const auto part = static_cast<Index>(tokens(split).size());
+    if (part <= block_size)
+      throw DataError(
+          fmt::format("data has {} tokens, {} of them to {}; block size {} needs at "
+                      "least {} there",
+                      size, part, split == Split::train ? "train on" : "validate by", block_size,
+                      block_size + 1));
+  }
+}
+
+std::span<const std::int64_t> TextData::tokens(Split split) const {
+  const std::span all(tokens_);
+  const auto train = static_cast<std::size_t>(train_size_);
+  return split == Split::train ? all.first(train) : all.subspan(train);
+}
+
+Batch TextData::batch(Split split, Index size, autograd::RandomKey key) const {
+  const auto places = static_cast<double>(static_cast<Index>(tokens(split).size()) - block_size_);
+  const autograd::Array drawn =
+      autograd::uniform({size}, 0, places, autograd::DType::f64, key).to(autograd::DType::i64);
+  std::vector<Index> offsets;
+  for (const std::int64_t offset : drawn.read<std::int64_t>()) offsets.push_back(offset);
+  return cut(split, offsets);
+}
+
+Index TextData::window_count(Split split) const {
+  return (static_cast<Index>(tokens(split).size()) - 1) / block_size_;
+}
+
+Batch TextData::windows(Split split, Index first, Index count) const {
+  assert(first >= 0 && count >= 0 && first + count <= window_count(split));
+  std::vector<Index> offsets;
+  for (Index i = 0; i < count; ++i) offsets.push_back((first + i) * block_size_);
+  return cut(split, offsets);
+}
+
+/// The windows that begin at `offsets` of a part, and as y those one token on.
+Batch TextData::cut(Split split, std::span<const Index> offsets) const {
+  const std::span part = tokens(split);
+  const auto shifted = [&](Index shift) {
+    Tokens rows;
+    rows.reserve(offsets.size() * static_cast<std::size_t>(block_size_));
+    for (const Index offset : offsets) {
+      const auto row = part.begin() + offset + shift;
+      rows.insert(rows.end(), row, row + block_size_);
+    }
+    const autograd::Shape shape{static_cast<Index>(offsets.size()), block_size_};
+    return autograd::Tensor(autograd::Array::from<std::int64_t>(rows, shape));
+  };
+  return {shifted(0), shifted(1)};
+}
+
+}  // namespace experiments

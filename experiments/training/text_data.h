@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "autograd/array/random.h"
+#include "experiments/training/batch.h"
+#include "experiments/training/tokenizer.h"
+
+namespace experiments {
+
+/// The text of a file: UTF-8, without a byte order mark, CRLF as LF (a CR alone stays). IoError
+/// with path and reason if it cannot be read, DataError with the offset if it is no text,
+/// UsageError if its tokens would not fit into memory, Interrupted.
+std::string read_text(const std::string& path);
+
+enum class Split { train, validation };
+
+/// The tokens of a text in two parts, the first 90 % to train on and the rest to measure by, and
+/// windows of block_size tokens from them.
+class TextData {
+ public:
+  /// DataError unless each part has at least block_size + 1 tokens. block_size is at least 1.
+  TextData(std::string_view text, CharTokenizer tokenizer, Index block_size);
+  /// With the characters of the text itself as the vocabulary.
+  TextData(std::string_view text, Index block_size)
+      : TextData(text, CharTokenizer(text), block_size) {}
+
+  const CharTokenizer& tokenizer() const { return tokenizer_; }
+  Index block_size() const { return block_size_; }  // T
+  std::span<const std::int64_t> tokens(Split split) const;
+
+  /// `size` windows that begin anywhere, equally likely; row b is a function of (key, b). With a
+  /// key of (seed, iteration) a run can go on where it stopped.
+  Batch batch(Split split, Index size, autograd::RandomKey key) const;
+
+  /// The windows that lie side by side in a part, in order; tokens at the end that do not fill one
+  /// are left out.
+  Index window_count(Split split) const;
+  /// `count` of them from window `first` on; all of these exist.
+  Batch windows(Split split, Index first, Index count) const;
+
+ private:
+  Batch cut(Split split, std::span<const Index> offsets) const;
+
+  CharTokenizer tokenizer_;
+  Index block_size_;
+  Tokens tokens_;
+  Index train_size_;
+};
+
+}  // namespace experiments

@@ -1,0 +1,258 @@
+#include "experiments/training/train_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "experiments/cli/errors.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
+
+namespace experiments {
+namespace {
+
+constexpr double kNoLimit = 1e30;
+
+/// Calls f(flag, member, limits or names, help) for every option: the one table that options,
+/// presets and checkpoints are made from.
+template <class Config, class F>
+void for_each(Config& c, F&& f) {
+  struct Sizes {
+    Index min, max;
+  };
+  struct Range {
+    double min, max;
+  };
+  using Names = std::vector<std::string>;
+  f("--task", c.task, Names(task_names().begin(), task_names().end()),
+    "what to learn, without a file [copy]");
+  f("--data", c.data, "FILE", "UTF-8 text to learn instead, character by character");
+  f("--task-length", c.task_length, Sizes{0, 1000},
+    "items of a task's sequence (digits of add); 0: its own");
+  f("--task-symbols", c.task_symbols, Sizes{0, 1000}, "different items of a task; 0: its own");
+  f("--n-layer", c.n_layer, Sizes{1, 1000}, "blocks");
+  f("--n-head", c.n_head, Sizes{1, 100000}, "heads; they divide n-embd");
+  f("--n-embd", c.n_embd, Sizes{1, 100000}, "channels");
+  f("--block-size", c.block_size, Sizes{1, 1000000}, "tokens the model sees, with --data");
+  f("--dropout", c.dropout, Range{0, 1}, "share of activations dropped in training");
+  f("--bias", c.bias, "", "biases in Linear and LayerNorm");
+  f("--untied", c.untied, "", "a head of its own instead of the token embedding");
+  f("--scale", c.scale, "SCALE", "factor of the scores: none, sqrt_dk, dk or a number");
+  f("--qk-norm", c.qk_norm, "", "LayerNorm of queries and keys");
+  f("--norm", c.norm, Names{"pre", "post"}, "LayerNorm before or after the branches");
+  f("--gelu", c.gelu, Names{"erf", "tanh"}, "form of gelu");
+  f("--optimizer", c.optimizer, Names{"adamw", "adam", "sgd"}, "update rule");
+  f("--batch-size", c.batch_size, Sizes{1, 1000000}, "sequences a (micro-)batch");
+  f("--gradient-accumulation-steps", c.gradient_accumulation_steps, Sizes{1, 10000},
+    "micro-batches an iteration");
+  f("--max-iters", c.max_iters, Sizes{0, 100000000}, "iterations in all");
+  f("--learning-rate", c.learning_rate, Range{0, 1e6}, "peak rate");
+  f("--min-lr", c.min_lr, Range{0, 1e6}, "rate at the end of the decay");
+  f("--schedule", c.schedule, Names{"constant", "linear", "cosine"}, "decay of the rate");
+  f("--warmup-iters", c.warmup_iters, Sizes{0, 100000000}, "iterations of rising rate");
+  f("--lr-decay-iters", c.lr_decay_iters, Sizes{0, 100000000},
+    "iteration at which the decay ends; 0: max-iters");
+  f("--weight-decay", c.weight_decay, Range{0, kNoLimit}, "of matrices and embeddings");
+  f("--beta1", c.beta1, Range{0, 0.999999}, "Adam's average of gradients");
+  f("--beta2", c.beta2, Range{0, 0.999999999}, "Adam's average of their squares");
+  f("--momentum", c.momentum, Range{0, 0.999999}, "of sgd");
+  f("--grad-clip", c.grad_clip, Range{0, kNoLimit}, "largest gradient norm; 0: any");
+  f("--eval-interval", c.eval_interval, Sizes{1, 100000000},
+    "iterations between evaluations, each with a checkpoint");
+  f("--eval-iters", c.eval_iters, Sizes{1, 1000000}, "batches an evaluation takes");
+  f("--watch", c.watch, Sizes{0, 100000000},
+    "iterations between looks at every head and parameter; 0: never");
+}
+
+std::string as_text(const std::string& value) { return value; }
+std::string as_text(Index value) { return fmt::format("{}", value); }
+std::string as_text(double value) { return shortest(value); }
+
+}  // namespace
+
+void TrainConfig::add_to(Options& options) {
+  for_each(*this, [&](const char* flag, auto& member, auto limits, const char* help) {
+    using Member = std::decay_t<decltype(member)>;
+    using Limits = decltype(limits);
+    if constexpr (std::is_same_v<Member, Index>)
+      options.integer(flag, member, limits.min, limits.max, help);
+    else if constexpr (std::is_same_v<Member, double>)
+      options.number(flag, member, limits.min, limits.max, help);
+    else if constexpr (std::is_same_v<Member, bool>) options.toggle(flag, member, help);
+    else if constexpr (std::is_same_v<Limits, std::vector<std::string>>)
+      options.choice(flag, member, limits, help);
+    else options.text(flag, member, help, limits);
+  });
+}
+
+std::vector<std::string> TrainConfig::words() const {
+  std::vector<std::string> words;
+  for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
+    using Member = std::decay_t<decltype(member)>;
+    if constexpr (std::is_same_v<Member, bool>) {
+      if (member) words.emplace_back(flag);
+    } else {
+      std::string text = as_text(member);
+      if (!text.empty()) words.insert(words.end(), {flag, std::move(text)});
+    }
+  });
+  return words;
+}
+
+std::string TrainConfig::json(std::uint64_t seed, nn::DType dtype) const {
+  nlohmann::ordered_json json;
+  for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
+    json[flag + 2] = member;
+  });
+  json["seed"] = seed;
+  json["dtype"] = autograd::name(dtype);
+  return json.dump(2);
+}
+
+StoredConfig parse_config(const std::string& text, const std::string& shown) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  StoredConfig stored;
+  const auto get = [&](const char* key, auto& member) {
+    try {
+      json.at(key).get_to(member);
+    } catch (const nlohmann::json::exception&) {
+      throw DataError(fmt::format("{}: its config has no usable {}", shown, quote(key)));
+    }
+  };
+  for_each(stored.config, [&](const char* flag, auto& member, const auto&, const char*) {
+    get(flag + 2, member);
+  });
+  get("seed", stored.seed);
+  get("dtype", stored.dtype);
+  if (stored.dtype != "f32" && stored.dtype != "f64") {
+    throw DataError(
+        fmt::format("{}: expected a dtype of f32 or f64, got {}", shown, quote(stored.dtype)));
+  }
+  return stored;
+}
+
+std::vector<std::string> StoredConfig::words() const {
+  std::vector<std::string> words = config.words();
+  words.insert(words.end(), {"--seed", fmt::format("{}", seed), "--dtype", dtype});
+  return words;
+}
+
+TaskOptions TrainConfig::task_options() const {
+  TaskOptions options;
+  if (task_length > 0) options.length = task_length;
+  if (task_symbols > 0) options.symbols = task_symbols;
+  return options;
+}
+
+void TrainConfig::require_same_run(const TrainConfig& other) const {
+  constexpr const char* kFixed[] = {"--task",   "--task-length", "--task-symbols", "--n-layer",
+                                    "--n-head", "--n-embd",      "--block-size",   "--bias",
+                                    "--untied", "--qk-norm",     "--norm",         "--gelu",
+                                    "--scale",  "--optimizer"};
+  std::vector<std::pair<std::string, std::string>> theirs;
+  const auto text = [](const auto& member) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(member)>, bool>)
+      return as_text(Index{member});
+    else return as_text(member);
+  };
+  for_each(other, [&](const char* flag, const auto& member, const auto&, const char*) {
+    theirs.emplace_back(flag, text(member));
+  });
+  std::size_t i = 0;
+  for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
+    const std::string &before = theirs[i++].second, now = text(member);
+    if (before == now || std::ranges::count(kFixed, std::string_view(flag)) == 0) return;
+    throw UsageError(fmt::format("{}: the run that --resume goes on with has {}, got {}", flag,
+                                 quote(before), quote(now)));
+  });
+}
+
+void TrainConfig::refuse_idle() const {
+  const TrainConfig& c = *this;
+  const TrainConfig standard;
+  const auto refuse_if = [](bool idle, const char* flag, const char* why) {
+    if (idle) throw UsageError(fmt::format("{}: {}", flag, why));
+  };
+  const bool text = !c.data.empty(), sgd = c.optimizer == "sgd";
+  refuse_if(text && !c.task.empty(), "--task", "expected --task or --data, got both");
+  refuse_if(text && c.task_length > 0, "--task-length", "a text of --data has none");
+  refuse_if(text && c.task_symbols > 0, "--task-symbols", "a text of --data has none");
+  refuse_if(!text && c.block_size != standard.block_size, "--block-size",
+            "a task has its own; it is for --data");
+  refuse_if(!sgd && c.momentum != standard.momentum, "--momentum", "only --optimizer sgd has it");
+  refuse_if(sgd && c.beta1 != standard.beta1, "--beta1", "--optimizer sgd has none");
+  refuse_if(sgd && c.beta2 != standard.beta2, "--beta2", "--optimizer sgd has none");
+}
+
+void TrainConfig::validate() const {
+  if (printable(data) != data) {  // it goes into the run's config, which is UTF-8
+    throw UsageError(
+        fmt::format("--data: expected a path in printable UTF-8, got {}", quote(data)));
+  }
+  if (data.empty()) make_task(task_name(), task_options());
+  if (n_embd % n_head != 0) {
+    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
+  }
+  if (min_lr > learning_rate) {
+    throw UsageError(fmt::format("--min-lr: expected at most --learning-rate {}, got {}",
+                                 learning_rate, min_lr));
+  }
+  try {
+    nn::Scale::parse(scale);
+  } catch (const autograd::ValueError&) {
+    throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a finite number, got {}",
+                                 quote(scale)));
+  }
+}
+
+nn::Schedule TrainConfig::lr_schedule() const {
+  return nn::checked(nn::Schedule{.kind = nn::parse_schedule(schedule),
+                                  .lr = learning_rate,
+                                  .min_lr = min_lr,
+                                  .warmup_iters = warmup_iters,
+                                  .decay_iters = decay_iters()});
+}
+
+nn::GPTConfig TrainConfig::model(Index vocab_size, Index block, nn::DType dtype) const {
+  return {.block_size = block,
+          .vocab_size = vocab_size,
+          .n_layer = n_layer,
+          .n_head = n_head,
+          .n_embd = n_embd,
+          .dropout = dropout,
+          .bias = bias ? nn::Bias::yes : nn::Bias::no,
+          .tied = untied ? nn::Tied::no : nn::Tied::yes,
+          .scale = nn::Scale::parse(scale),
+          .qk_norm = qk_norm ? nn::QkNorm::yes : nn::QkNorm::no,
+          .norm = norm == "pre" ? nn::NormPosition::pre : nn::NormPosition::post,
+          .gelu = gelu == "erf" ? nn::Gelu::erf : nn::Gelu::tanh,
+          .dtype = dtype};
+}
+
+double training_bytes(const TrainConfig& c, double item_size) {
+  const auto of = [](Index n) { return static_cast<double>(n); };
+  const double V = 256, C = of(c.n_embd), L = of(c.n_layer), H = of(c.n_head), B = of(c.batch_size);
+  const double T =
+      of(c.data.empty() ? make_task(c.task_name(), c.task_options()).block_size() : c.block_size);
+  const double parameters = 12 * L * C * C + (V + T) * C;
+  const double kept = B * T * (L * (34 * C + (c.qk_norm ? 4 * H * T : 0)) + 4 * V);
+  return item_size * (5 * parameters + kept);
+}
+
+std::vector<std::string> preset_words(const std::string& preset) {
+  if (preset != "shakespeare-cpu") return {};
+  return TrainConfig{.n_layer = 4,
+                     .n_head = 4,
+                     .n_embd = 128,
+                     .block_size = 64,
+                     .batch_size = 12,
+                     .max_iters = 2000,
+                     .warmup_iters = 100,
+                     .eval_interval = 250}
+      .words();
+}
+
+}  // namespace experiments

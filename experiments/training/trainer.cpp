@@ -1,0 +1,175 @@
+#include "experiments/training/trainer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "experiments/cli/errors.h"
+#include "experiments/cli/signals.h"
+#include "experiments/training/eval_mode.h"
+#include "experiments/training/watch.h"
+#include "nn/clip.h"
+
+namespace experiments {
+namespace {
+
+using autograd::NumericError;
+using nn::Tensor;
+
+constexpr std::uint64_t kBatches = 0x62617463685f6b65;  // keeps clear of the seed's other streams
+
+std::unique_ptr<nn::Optimizer> make_optimizer(const TrainConfig& c, const nn::GPT& model) {
+  const std::array betas = {c.beta1, c.beta2};
+  if (c.optimizer == "sgd") {
+    return std::make_unique<nn::Sgd>(nn::decay_groups(model, c.weight_decay),
+                                     nn::SgdConfig{.lr = c.learning_rate, .momentum = c.momentum});
+  }
+  if (c.optimizer == "adam") {
+    return std::make_unique<nn::Adam>(nn::decay_groups(model, c.weight_decay),
+                                      nn::AdamConfig{.lr = c.learning_rate, .betas = betas});
+  }
+  return std::make_unique<nn::AdamW>(nn::decay_groups(model, c.weight_decay),
+                                     nn::AdamWConfig{.lr = c.learning_rate, .betas = betas});
+}
+
+autograd::Generator& seeded(autograd::Generator&& generator) { return generator; }
+
+Tensor loss_of(nn::GPT& model, const Batch& batch) {
+  return cross_entropy(model(batch.x), batch.y, {.ignore_index = kIgnored});
+}
+
+/// What is not finite, without the sign of a NaN.
+const char* said(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+
+}  // namespace
+
+Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch_of) {
+  const EvalMode eval(model);
+  double loss = 0;
+  Index right = 0, counted = 0;
+  for (Index b = 0; b < count; ++b) {
+    throw_if_interrupted();
+    const Batch batch = batch_of(b);
+    const Tensor logits = model(batch.x);
+    loss += cross_entropy(logits, batch.y,
+                          {.ignore_index = kIgnored, .reduction = autograd::Reduction::sum})
+                .item();
+    const autograd::Array best = argmax(logits, -1).data(), want = batch.y.data();
+    const auto guesses = best.read<std::int64_t>(), targets = want.read<std::int64_t>();
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      counted += targets[i] != kIgnored;
+      right += targets[i] != kIgnored && targets[i] == guesses[i];
+    }
+  }
+  const auto all = static_cast<double>(counted);
+  return {loss / all, static_cast<double>(right) / all};
+}
+
+Trainer::Trainer(const TrainConfig& config, const Source& source, std::uint64_t seed,
+                 nn::DType dtype)
+    : config_(config),
+      source_(source),
+      seed_(seed),
+      dtype_(dtype),
+      model_(config.model(std::ssize(source.vocabulary()), source.block_size(), dtype),
+             seeded(autograd::Generator(seed))),
+      parameters_(model_.parameters()),
+      optimizer_(make_optimizer(config, model_)),
+      schedule_(config.lr_schedule()) {}
+
+Batch Trainer::batch(Index iteration, Index micro_batch) const {
+  const Index number = iteration * config_.gradient_accumulation_steps + micro_batch;
+  return source_.train_batch(config_.batch_size,
+                             {seed_ ^ kBatches, static_cast<std::uint64_t>(number)});
+}
+
+double Trainer::backward_of(Index iteration) {
+  const Index steps = config_.gradient_accumulation_steps;
+  double total = 0;
+  for (Index micro = 0; micro < steps; ++micro) {
+    const Tensor loss = loss_of(model_, batch(iteration, micro)) / static_cast<double>(steps);
+    loss.backward();
+    total += loss.item();
+  }
+  return total;
+}
+
+Iteration Trainer::look() {
+  const Generators before = generators();
+  Iteration now{.loss = 0, .grad_norm = 0, .lr = schedule_.at(iteration_)};
+  model_.zero_grad();
+  now.loss = backward_of(iteration_);
+  if (!std::isfinite(now.loss)) explain(fmt::format("the loss is {}", said(now.loss)), before);
+  const double most = config_.grad_clip > 0 ? config_.grad_clip : HUGE_VAL;
+  now.grad_norm = nn::clip_grad_norm(parameters_, most);
+  if (!std::isfinite(now.grad_norm)) {
+    explain(fmt::format("the gradient's norm is {}", said(now.grad_norm)), before);
+  }
+  optimizer_->set_lr(now.lr);
+  return now;
+}
+
+void Trainer::apply() {
+  optimizer_->step();
+  ++iteration_;
+}
+
+void Trainer::explain(const std::string& what, const Generators& before) {
+  const auto rewind = [&] {  // to the same dropout masks
+    model_.zero_grad();
+    set_generators(before);
+  };
+  rewind();
+  const std::string why = explain_nonfinite(model_, [this] { backward_of(iteration_); });
+  rewind();
+  throw NumericError(fmt::format("iteration {}: {}: {}", iteration_, what, why));
+}
+
+Trainer::Generators Trainer::generators() const {
+  Generators states;
+  for (const nn::NamedModule& m : model_.named_modules()) {
+    if (auto* dropout = dynamic_cast<nn::Dropout*>(m.module))
+      states.emplace(m.name, dropout->generator().state());
+  }
+  return states;
+}
+
+void Trainer::set_generators(const Generators& states) {
+  for (const nn::NamedModule& m : model_.named_modules()) {
+    if (auto* dropout = dynamic_cast<nn::Dropout*>(m.module))
+      dropout->generator().set_state(states.at(m.name));
+  }
+}
+
+Checkpoint Trainer::checkpoint() const {
+  return {.model = model_.state(),
+          .optimizer = optimizer_->state(),
+          .step = iteration_,
+          .generators = generators(),
+          .config_json = config_.json(seed_, dtype_),
+          .vocabulary = source_.vocabulary(),
+          .metrics = {}};
+}
+
+void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
+  const auto refuse = [&shown](const std::string& why) {
+    throw DataError(fmt::format("{} does not fit: {}", shown, why));
+  };
+  if (checkpoint.vocabulary != source_.vocabulary()) {
+    refuse(fmt::format("its vocabulary of {} is not that of the data, of {}",
+                       checkpoint.vocabulary.size(), source_.vocabulary().size()));
+  }
+  for (const auto& [name, state] : generators()) {
+    if (!checkpoint.generators.contains(name)) refuse("it has no generator of " + name);
+  }
+  try {
+    model_.load_state(checkpoint.model);
+    optimizer_->load_state(checkpoint.optimizer);
+  } catch (const autograd::Error& error) {
+    refuse(error.what());
+  }
+  set_generators(checkpoint.generators);
+  iteration_ = checkpoint.step;
+}
+
+}  // namespace experiments

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/training/checkpoint.h"
+#include "experiments/training/source.h"
+#include "nn/gpt.h"
+#include "nn/optim.h"
+
+namespace experiments {
+
+/// What one iteration saw, before its update.
+struct Iteration {
+  double loss;
+  double grad_norm;  // before clipping
+  double lr;
+};
+
+struct Evaluation {
+  double loss;      // mean nats a counted token
+  double accuracy;  // share of counted tokens that were the most likely one
+};
+
+/// Loss and accuracy over batch(0) to batch(count - 1), weighted by their counted tokens; in
+/// evaluation mode. Interrupted between any two.
+Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch);
+
+/// A model, its optimizer and the place in its training. Equal configs and seeds give equal bits,
+/// on any number of threads, in one go or with a checkpoint between any two iterations.
+class Trainer {
+ public:
+  Trainer(const TrainConfig& config, const Source& source, std::uint64_t seed, nn::DType dtype);
+
+  /// Forward and backward of the next iteration's batches. NumericError, with the first op that
+  /// failed, if loss or gradient is not finite: then nothing has changed.
+  Iteration look();
+  /// The update that look() has prepared.
+  void apply();
+
+  Index iteration() const { return iteration_; }  // applied so far
+  nn::GPT& model() { return model_; }
+  nn::Optimizer& optimizer() { return *optimizer_; }
+  /// The batch of an iteration: that of its first micro-batch.
+  Batch batch(Index iteration, Index micro_batch = 0) const;
+  double backward_of(Index iteration);  // the loss; gradients are added up
+
+  Checkpoint checkpoint() const;
+  /// DataError, naming `shown`, for what does not fit this trainer.
+  void restore(const Checkpoint& checkpoint, const std::string& shown);
+
+ private:
+  using Generators = std::map<std::string, autograd::Generator::State>;
+  Generators generators() const;
+  void set_generators(const Generators& states);
+  [[noreturn]] void explain(const std::string& what, const Generators& before);
+
+  TrainConfig config_;
+  const Source& source_;
+  std::uint64_t seed_;
+  nn::DType dtype_;
+  mutable nn::GPT model_;  // named_modules() hands out what may change
+  std::vector<nn::Tensor> parameters_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  nn::Schedule schedule_;
+  Index iteration_ = 0;
+};
+
+}  // namespace experiments

@@ -14,18 +14,18 @@
 
 namespace {
 
-using experiments::DType;
-using experiments::Index;
-using experiments::Workload;
+using autograd::DType;
+using autograd::Index;
+using experiments::tools::Workload;
 
 constexpr Index kRounds = 4'000'000;  // some ten milliseconds
 
 void time_peak(benchmark::State& state, int threads) {
   autograd::set_num_threads(threads);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(experiments::fma_burst(DType::f32, kRounds, threads));
+    benchmark::DoNotOptimize(experiments::tools::fma_burst(DType::f32, kRounds, threads));
   }
-  const double flops = threads * experiments::fma_flops(DType::f32, kRounds);
+  const double flops = threads * experiments::tools::fma_flops(DType::f32, kRounds);
   state.counters["GFLOP/s"] =
       benchmark::Counter(flops / 1e9, benchmark::Counter::kIsIterationInvariantRate);
 }
@@ -36,9 +36,10 @@ double peak(int threads) {
   double best = 0;
   for (int i = 0; i < 8; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(experiments::fma_burst(DType::f32, kRounds, threads));
+    benchmark::DoNotOptimize(experiments::tools::fma_burst(DType::f32, kRounds, threads));
     const Seconds took = std::chrono::steady_clock::now() - start;
-    best = std::max(best, threads * experiments::fma_flops(DType::f32, kRounds) / took.count());
+    best =
+        std::max(best, threads * experiments::tools::fma_flops(DType::f32, kRounds) / took.count());
   }
   return best;
 }
@@ -64,7 +65,7 @@ void add_all(int threads) {
         ->Unit(benchmark::kMicrosecond);
   };
   add("peak", [threads](benchmark::State& state) { time_peak(state, threads); });
-  for (const Workload& work : experiments::all_workloads(DType::f32)) {
+  for (const Workload& work : experiments::tools::all_workloads(DType::f32)) {
     add(work.name, [work, threads](benchmark::State& state) { time_work(state, work, threads); });
   }
 }

@@ -14,6 +14,16 @@
 
 namespace experiments {
 
+// What every experiment is written with.
+using autograd::Index;
+using cli::Options;
+using cli::UsageError;
+using report::Check;
+using report::CheckKind;
+using report::Column;
+using report::Report;
+using report::Value;
+
 /// What every command is given besides its own options.
 struct Run {
   std::uint64_t seed = 0;
@@ -59,24 +69,5 @@ struct Entry {
 
 /// All commands, alphabetical.
 std::span<const Entry> registry();
-
-// What registry.cpp makes them with; each in the file of its experiment.
-std::unique_ptr<Experiment> make_attention();
-std::unique_ptr<Experiment> make_bench();
-std::unique_ptr<Experiment> make_convert();
-std::unique_ptr<Experiment> make_eval();
-std::unique_ptr<Experiment> make_gradcheck();
-std::unique_ptr<Experiment> make_heads();
-std::unique_ptr<Experiment> make_identity();
-std::unique_ptr<Experiment> make_info();
-std::unique_ptr<Experiment> make_lesson();
-std::unique_ptr<Experiment> make_overflow();
-std::unique_ptr<Experiment> make_reach();
-std::unique_ptr<Experiment> make_recall();
-std::unique_ptr<Experiment> make_sample();
-std::unique_ptr<Experiment> make_scaling();
-std::unique_ptr<Experiment> make_summary();
-std::unique_ptr<Experiment> make_train();
-std::unique_ptr<Experiment> make_variance();
 
 }  // namespace experiments

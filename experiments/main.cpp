@@ -5,7 +5,7 @@
 #include "experiments/cli/signals.h"
 
 int main(int argc, char** argv) {
-  experiments::reserve_standard_descriptors();
-  experiments::install_signal_handlers();
-  return experiments::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  experiments::cli::reserve_standard_descriptors();
+  experiments::cli::install_signal_handlers();
+  return experiments::cli::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
 }

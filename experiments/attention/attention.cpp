@@ -8,7 +8,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr Index kTokens = 8, kQuickTokens = 4;  // of random input, unless asked for
@@ -65,7 +65,7 @@ void Attention::validate(const Run& run) {
     throw UsageError(
         fmt::format("--head: expected less than --n-head {}, got {}", layer_.n_head, *head_));
   const auto last = static_cast<Index>(tokens_.size()) - 1;
-  if (!row_text_.empty()) row_ = parse_integer("--row", row_text_, 0, last);
+  if (!row_text_.empty()) row_ = cli::parse_integer("--row", row_text_, 0, last);
 }
 
 void Attention::fill_rows(const AttentionPass& pass, Report& report) const {
@@ -88,7 +88,7 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& 
       "{}, C = {} channels, H = {} heads of D = {}, weights {}, scores times {} = {}.",
       text_.empty() ? "x ~ N(0,1)" : "A word is a vector N(0,1), plus N(0,1/4) for its position",
       layer_.n_embd, pass.heads, pass.head_size, layer_.init,
-      layer_.config(autograd::DType::f64).scale.name(), significant(pass.factor, 3))};
+      layer_.config(autograd::DType::f64).scale.name(), report::significant(pass.factor, 3))};
   if (pass.tokens > 1) {
     lines.push_back(
         "entropy: of a row over ln T, on average: 1 looks everywhere alike, 0 at one key.");
@@ -97,7 +97,7 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& 
   const Index T = pass.tokens, head = top / T / T;
   lines.push_back(fmt::format("The sharpest look: {} at {} in head {}, with {}.",
                               title(top / T % T, tokens_, run), title(top % T, tokens_, run), head,
-                              significant(pass.weights[top], 3)));
+                              report::significant(pass.weights[top], 3)));
   if (backward_)
     lines.push_back(
         "The loss is sum(y * g), y the layer's output and g ~ N(0,1), fixed by the seed.");
@@ -142,4 +142,4 @@ Report Attention::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_attention() { return std::make_unique<Attention>(); }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using autograd::Tensor;
@@ -132,4 +132,4 @@ double normalised_entropy(std::span<const double> weights, Index tokens) {
   return sum / (t * std::log(t));
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -7,7 +7,7 @@
 #include "experiments/attention/layer.h"
 #include "experiments/report/report.h"
 
-namespace experiments {
+namespace experiments::attention {
 
 enum class Gradients : bool { no, yes };
 
@@ -36,4 +36,4 @@ std::vector<Check> checks_of(const AttentionPass& pass, autograd::DType dtype);
 /// Mean over the rows of a (T, T) map of -sum p ln p, divided by ln T; 0 for T = 1.
 double normalised_entropy(std::span<const double> weights, Index tokens);
 
-}  // namespace experiments
+}  // namespace experiments::attention

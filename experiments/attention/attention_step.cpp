@@ -7,7 +7,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr Index kMaxKeys = 16;     // of the row
@@ -54,23 +54,24 @@ std::string range_of(std::span<const double> values) {
   for (const double v : values) mean += v / static_cast<double>(values.size());
   for (const double v : values) square += (v - mean) * (v - mean);
   const auto [low, high] = std::ranges::minmax(values);
-  return fmt::format("{} to {}, std {}", significant(low, 3), significant(high, 3),
-                     significant(std::sqrt(square / static_cast<double>(values.size())), 3));
+  return fmt::format(
+      "{} to {}, std {}", report::significant(low, 3), report::significant(high, 3),
+      report::significant(std::sqrt(square / static_cast<double>(values.size())), 3));
 }
 
 enum class Over { keys, channels };
 
-std::string drawn(const Steps& steps, std::vector<double> values, Index columns, Hues hues,
+std::string drawn(const Steps& steps, std::vector<double> values, Index columns, report::Hues hues,
                   Over over = Over::keys) {
   const View& view = steps.view;
-  Heatmaps maps{.rows = view.pass.tokens, .columns = columns};
+  report::Heatmaps maps{.rows = view.pass.tokens, .columns = columns};
   maps.row_labels = view.tokens;
   if (over == Over::keys) maps.column_labels = view.tokens;
   maps.hues = hues;
   maps.high = largest(values);
   maps.marked = view.row;
   maps.maps.push_back({"", std::move(values), ""});
-  return draw(maps, canvas_of(view.run)) + '\n' + legend(maps, canvas_of(view.run));
+  return draw(maps, canvas_of(view.run)) + '\n' + report::legend(maps, canvas_of(view.run));
 }
 
 /// How the row goes from products to weights.
@@ -87,7 +88,7 @@ std::string row_table(const Steps& steps) {
     table.rows.push_back({steps.view.title(j), steps.raw[i * T + j], scaled[j], std::string("seen"),
                           std::exp(scaled[j] - top), steps.p[i * T + j]});
   return fmt::format("{}exp(s - max) sums to {} over the row\n",
-                     to_table(table, steps.view.run.color), significant(sum, 3));
+                     report::to_table(table, steps.view.run.color), report::significant(sum, 3));
 }
 
 /// The row's weights times the values, channel by channel.
@@ -105,7 +106,7 @@ std::string value_table(const Steps& steps) {
   std::vector<Value> sum{std::string("y, the sum"), std::string("")};
   for (Index c = 0; c < channels; ++c) sum.emplace_back(steps.out[i * D + c]);
   table.rows.push_back(std::move(sum));
-  return to_table(table, steps.view.run.color);
+  return report::to_table(table, steps.view.run.color);
 }
 
 std::string value_map(const Steps& steps) {
@@ -114,7 +115,7 @@ std::string value_map(const Steps& steps) {
   std::vector<double> values;
   for (Index i = 0; i < T; ++i)
     values.insert(values.end(), steps.out.begin() + i * D, steps.out.begin() + i * D + columns);
-  return drawn(steps, std::move(values), columns, Hues::diverging, Over::channels);
+  return drawn(steps, std::move(values), columns, report::Hues::diverging, Over::channels);
 }
 
 }  // namespace
@@ -129,12 +130,12 @@ std::string step_figure(const View& view) {
       fmt::format("Step by step: head {}, row {}\n\n", view.head, view.title(view.row));
   out += fmt::format("1. Q K^T: every query times every key, sums of {} products: {}\n", D,
                      range_of(steps.raw));
-  out += drawn(steps, steps.raw, T, Hues::diverging);
-  out += fmt::format("\n2. Scale: times {} ({}): {}\n", significant(pass.factor, 3), view.scale,
-                     range_of(steps.scaled));
+  out += drawn(steps, steps.raw, T, report::Hues::diverging);
+  out += fmt::format("\n2. Scale: times {} ({}): {}\n", report::significant(pass.factor, 3),
+                     view.scale, range_of(steps.scaled));
   out += "\n3. No mask: every position sees every other (a causal mask would hide j > i)\n";
   out += "\n4. Softmax of each row: its weights, which sum to 1\n";
-  out += drawn(steps, {steps.p.begin(), steps.p.end()}, T, Hues::sequential);
+  out += drawn(steps, {steps.p.begin(), steps.p.end()}, T, report::Hues::sequential);
   out += fmt::format("\nRow {}{}\n{}", view.title(view.row), few, row_table(steps));
   out += fmt::format("\n5. Weighted values: y = sum of weight times v, {} of {} channels\n{}",
                      std::min(D, kMaxChannels), D, value_table(steps));
@@ -143,4 +144,4 @@ std::string step_figure(const View& view) {
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

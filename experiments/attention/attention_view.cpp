@@ -11,7 +11,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr Index kMaxKeys = 20;        // of a row
@@ -19,9 +19,9 @@ constexpr std::size_t kProducts = 3;  // of a score that are shown one by one
 constexpr std::size_t kBar = 16;
 
 /// The maps of the first heads, empty.
-Heatmaps maps_of(const View& view, Hues hues, const std::vector<double>& all) {
+report::Heatmaps maps_of(const View& view, report::Hues hues, const std::vector<double>& all) {
   const Index T = view.pass.tokens;
-  Heatmaps maps{.rows = T, .columns = T};
+  report::Heatmaps maps{.rows = T, .columns = T};
   maps.row_labels = maps.column_labels = view.tokens;
   maps.hues = hues;
   maps.high = largest(all);
@@ -33,9 +33,9 @@ Heatmaps maps_of(const View& view, Hues hues, const std::vector<double>& all) {
   return maps;
 }
 
-std::string with_legend(const char* title, const Heatmaps& maps, const Run& run) {
-  const Canvas canvas = canvas_of(run);
-  return fmt::format("{}\n{}\n{}", title, draw(maps, canvas), legend(maps, canvas));
+std::string with_legend(const char* title, const report::Heatmaps& maps, const Run& run) {
+  const report::Canvas canvas = canvas_of(run);
+  return fmt::format("{}\n{}\n{}", title, draw(maps, canvas), report::legend(maps, canvas));
 }
 
 /// Positions of `values`, the largest first.
@@ -64,12 +64,13 @@ std::string products(const View& view, std::size_t key) {
   const std::vector<std::size_t> order = by_size(size);
   for (std::size_t i = 0; i < std::min(kProducts, order.size()); ++i) {
     const double term = product[order[i]];
-    out += fitted(fmt::format("{}{} c{}", term < 0 ? "" : "+", significant(term, 2), order[i]), 12);
+    out += report::fitted(
+        fmt::format("{}{} c{}", term < 0 ? "" : "+", report::significant(term, 2), order[i]), 12);
   }
   if (order.size() <= kProducts) return out;
   double rest = 0;
   for (std::size_t i = kProducts; i < order.size(); ++i) rest += product[order[i]];
-  return out + fmt::format("{}{} of {} others", rest < 0 ? "" : "+", significant(rest, 2),
+  return out + fmt::format("{}{} of {} others", rest < 0 ? "" : "+", report::significant(rest, 2),
                            order.size() - kProducts);
 }
 
@@ -81,20 +82,20 @@ std::string favourites(const View& view, Index h) {
     if (parts.size() == 4) break;
     parts.push_back(fmt::format("{} {:.2f}", view.title(static_cast<Index>(key)), weights[key]));
   }
-  return fmt::format("head {}: {}\n", h, join(parts, ", "));
+  return fmt::format("head {}: {}\n", h, report::join(parts, ", "));
 }
 
 }  // namespace
 
-std::string View::title(Index query) const { return experiments::title(query, tokens, run); }
+std::string View::title(Index query) const { return attention::title(query, tokens, run); }
 
 std::string map_figure(const View& view) {
   const AttentionPass& pass = view.pass;
-  Heatmaps maps = maps_of(view, Hues::sequential, pass.weights);
+  report::Heatmaps maps = maps_of(view, report::Hues::sequential, pass.weights);
   for (Index h = 0; h < static_cast<Index>(maps.maps.size()); ++h) {
     const double entropy = normalised_entropy(pass.head(pass.weights, h), pass.tokens);
     maps.maps[static_cast<std::size_t>(h)].caption =
-        fmt::format("entropy {}", significant(entropy, 2));
+        fmt::format("entropy {}", report::significant(entropy, 2));
   }
   std::string out = with_legend(
       "Attention weights: a row is a query, its columns the keys it looks "
@@ -102,9 +103,9 @@ std::string map_figure(const View& view) {
       maps, view.run);
   if (pass.d_scores.empty()) return out;
   out += '\n' + with_legend("Gradient of the weights, dP = dY V^T",
-                            maps_of(view, Hues::diverging, pass.d_weights), view.run);
+                            maps_of(view, report::Hues::diverging, pass.d_weights), view.run);
   out += '\n' + with_legend("Gradient of the scores, dS = P (dP - P.dP): each row sums to 0",
-                            maps_of(view, Hues::diverging, pass.d_scores), view.run);
+                            maps_of(view, report::Hues::diverging, pass.d_scores), view.run);
   return out;
 }
 
@@ -124,17 +125,17 @@ std::string row_figure(const View& view) {
     const std::size_t j = order[i];
     rest -= weights[j];
     table.rows.push_back({view.title(static_cast<Index>(j)), weights[j],
-                          bar(weights[j] / weights[order[0]], kBar, glyphs_of(view.run)), scores[j],
-                          products(view, j)});
+                          report::bar(weights[j] / weights[order[0]], kBar, glyphs_of(view.run)),
+                          scores[j], products(view, j)});
   }
   std::string out = fmt::format("Where {} looks in head {}\n{}", view.title(view.row), view.head,
-                                to_table(table, view.run.color));
+                                report::to_table(table, view.run.color));
   if (static_cast<Index>(order.size()) > kMaxKeys)
     out += fmt::format("and {} others with {} in all\n",
-                       static_cast<Index>(order.size()) - kMaxKeys, significant(rest, 3));
+                       static_cast<Index>(order.size()) - kMaxKeys, report::significant(rest, 3));
   for (Index h = 0; h < std::min(pass.heads, kMaxMaps); ++h)
     if (h != view.head) out += (h == (view.head == 0 ? 1 : 0) ? "\n" : "") + favourites(view, h);
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -7,7 +7,7 @@
 
 // What `gradlab attention` draws. Each figure is whole lines.
 
-namespace experiments {
+namespace experiments::attention {
 
 struct View {
   const AttentionPass& pass;
@@ -31,4 +31,4 @@ std::string row_figure(const View& view);
 /// From Q K^T to the weighted values, with the row's numbers.
 std::string step_figure(const View& view);
 
-}  // namespace experiments
+}  // namespace experiments::attention

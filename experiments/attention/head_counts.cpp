@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace experiments {
+namespace experiments::attention {
 
 std::vector<Index> divisors(Index n) {
   std::vector<Index> all;
@@ -32,4 +32,4 @@ double map_distance(std::span<const double> weights, Index heads, Index T) {
   return sum / (2 * pairs * static_cast<double>(T));
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

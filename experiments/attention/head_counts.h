@@ -8,7 +8,9 @@
 
 // What splitting C channels into H heads costs, and how much the heads differ.
 
-namespace experiments {
+namespace experiments::attention {
+
+using autograd::Index;
 
 std::vector<Index> divisors(Index n);  // ascending
 
@@ -27,4 +29,4 @@ Flops flops_of(Index T, Index n_embd, Index n_head);
 /// `weights` is (H, T, T); 0 for one head.
 double map_distance(std::span<const double> weights, Index heads, Index T);
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -8,7 +8,7 @@
 #include "experiments/attention/tokens.h"
 #include "experiments/report/numbers.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr double kMostParameters = 1 << 24;  // of a layer that is made and counted
@@ -139,7 +139,7 @@ std::vector<Check> Heads::checks() const {
 std::string Heads::figure(const Run& run) const {
   const auto chosen = std::ranges::find(splits_, layer_.n_head, &Split::heads);
   if (chosen->weights.empty()) return "";
-  Heatmaps maps{.rows = map_len_, .columns = map_len_};
+  report::Heatmaps maps{.rows = map_len_, .columns = map_len_};
   const Index shown = std::min(layer_.n_head, kMaxMaps), cells = map_len_ * map_len_;
   for (Index h = 0; h < shown; ++h) {
     const auto begin = chosen->weights.begin() + h * cells;
@@ -150,9 +150,9 @@ std::string Heads::figure(const Run& run) const {
   const std::string which = shown < layer_.n_head
                                 ? fmt::format("the first {} of {} heads", shown, layer_.n_head)
                                 : fmt::format("{} heads", shown);
-  const Canvas canvas = canvas_of(run);
+  const report::Canvas canvas = canvas_of(run);
   return fmt::format("One attention map each: {} on the same {} positions\n{}\n{}", which, map_len_,
-                     draw(maps, canvas), legend(maps, canvas));
+                     draw(maps, canvas), report::legend(maps, canvas));
 }
 
 std::vector<std::string> Heads::notes(const Run& run) const {
@@ -160,8 +160,8 @@ std::vector<std::string> Heads::notes(const Run& run) const {
   const Split& chosen = *std::ranges::find(splits_, layer_.n_head, &Split::heads);
   const auto share = [](const Split& split) {
     const Flops& f = split.flops;
-    return percent(static_cast<double>(f.softmax) /
-                   static_cast<double>(f.projections + f.products));
+    return report::percent(static_cast<double>(f.softmax) /
+                           static_cast<double>(f.projections + f.products));
   };
   std::vector<std::string> lines{
       fmt::format(
@@ -190,7 +190,7 @@ std::vector<std::string> Heads::notes(const Run& run) const {
     lines.push_back(
         fmt::format("So the same budget buys {} different maps: two heads put {} of "
                     "their attention on different keys.",
-                    chosen.heads, percent(chosen.distance)));
+                    chosen.heads, report::percent(chosen.distance)));
   if (run.quick) lines.push_back("--quick: only one head, --n-head, and as many as channels.");
   return lines;
 }
@@ -233,4 +233,4 @@ Report Heads::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_heads() { return std::make_unique<Heads>(); }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -8,7 +8,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 
 void LayerOptions::add_to(Options& options) {
   options.integer("--n-embd", n_embd, 1, 65536, "channels of the layer, C");
@@ -26,8 +26,8 @@ nn::AttentionConfig LayerOptions::config(autograd::DType dtype) const {
   try {
     config.scale = nn::Scale::parse(scale);
   } catch (const autograd::ValueError&) {
-    throw UsageError(
-        fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}", quote(scale)));
+    throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}",
+                                 report::quote(scale)));
   }
   return config;
 }
@@ -70,4 +70,4 @@ double largest(std::span<const double> values) {
   return most;
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

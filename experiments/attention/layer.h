@@ -11,7 +11,7 @@
 
 // What the commands that look into one attention layer share.
 
-namespace experiments {
+namespace experiments::attention {
 
 /// The layer's options.
 struct LayerOptions {
@@ -41,10 +41,14 @@ void require_finite(std::span<const double> values, const char* what);
 /// The rounding error of one operation: epsilon of the type.
 double epsilon(autograd::DType dtype);
 
-inline Canvas canvas_of(const Run& run) { return {.color = run.color, .unicode = run.unicode}; }
-inline Glyphs glyphs_of(const Run& run) { return run.unicode ? Glyphs::unicode : Glyphs::ascii; }
+inline report::Canvas canvas_of(const Run& run) {
+  return {.color = run.color, .unicode = run.unicode};
+}
+inline report::Glyphs glyphs_of(const Run& run) {
+  return run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii;
+}
 
 /// |v| of the largest; 0 of none.
 double largest(std::span<const double> values);
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -9,7 +9,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr std::size_t kBar = 60;
@@ -87,8 +87,8 @@ std::string Reach::figure(const Moves& moves, const Run& run) const {
   constexpr Index kMost = 64;
   for (Index t = 0; t < std::min(seq_len_, kMost); ++t)
     out += fmt::format("{}y{:<4} {} {}\n", t == position_ ? '>' : ' ', t,
-                       bar(most > 0 ? moves.moved[t] / most : 0, kBar, glyphs_of(run)),
-                       significant(moves.moved[t], 3));
+                       report::bar(most > 0 ? moves.moved[t] / most : 0, kBar, glyphs_of(run)),
+                       report::significant(moves.moved[t], 3));
   if (seq_len_ > kMost) out += fmt::format("and {} others\n", seq_len_ - kMost);
   return out;
 }
@@ -103,7 +103,7 @@ std::vector<std::string> Reach::notes(const Moves& moves, const Run& run) const 
       "of position {}. weight: what an output's attention gives to that position, the "
       "mean over heads. slope: |dy / d delta| at delta = 0, by a central difference of "
       "{} and by one backward pass an output.",
-      layer_.n_embd, layer_.n_head, layer_.init, significant(delta_, 3), position_,
+      layer_.n_embd, layer_.n_head, layer_.init, report::significant(delta_, 3), position_,
       small_step(run.dtype))};
   if (moved == count) {
     lines.push_back(fmt::format(
@@ -140,4 +140,4 @@ Report Reach::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_reach() { return std::make_unique<Reach>(); }
 
-}  // namespace experiments
+}  // namespace experiments::attention

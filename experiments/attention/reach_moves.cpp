@@ -4,7 +4,7 @@
 
 #include "autograd/ops.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using autograd::Tensor;
@@ -103,4 +103,4 @@ Moves moves_of(nn::MultiHeadAttention& layer, const Tensor& x, Nudge nudge, Inde
   return moves;
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -6,7 +6,7 @@
 
 // How far the outputs of an attention layer move when one position of its input does.
 
-namespace experiments {
+namespace experiments::attention {
 
 struct Nudge {
   Index position = 0;
@@ -33,4 +33,4 @@ Moves moves_of(nn::MultiHeadAttention& layer, const autograd::Tensor& x, Nudge n
 /// The step of the central difference: balances its error, O(step^2), with rounding.
 double small_step(autograd::DType dtype);
 
-}  // namespace experiments
+}  // namespace experiments::attention

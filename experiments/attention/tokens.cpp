@@ -8,7 +8,7 @@
 #include "experiments/attention/layer.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 constexpr std::string_view kWhite = " \t\n\v\f\r";
@@ -22,7 +22,7 @@ std::uint64_t hash(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = report::utf8_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -33,7 +33,7 @@ bool is_utf8(std::string_view text) {
 
 std::vector<std::string> split_words(std::string_view flag, std::string_view text) {
   if (!is_utf8(text))
-    throw UsageError(fmt::format("{}: expected UTF-8, got {}", flag, quote(text)));
+    throw UsageError(fmt::format("{}: expected UTF-8, got {}", flag, report::quote(text)));
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin < text.size();) {
     begin = text.find_first_not_of(kWhite, begin);
@@ -45,7 +45,7 @@ std::vector<std::string> split_words(std::string_view flag, std::string_view tex
   const auto count = static_cast<Index>(words.size());
   if (count < 1 || count > kMaxTokens)
     throw UsageError(fmt::format("{}: expected 1 to {} words, got {} in {}", flag, kMaxTokens,
-                                 count, quote(text)));
+                                 count, report::quote(text)));
   return words;
 }
 
@@ -71,9 +71,10 @@ std::string numbered(Index i, const std::vector<std::string>& tokens) {
 }
 
 std::string title(Index i, const std::vector<std::string>& tokens, const Run& run) {
-  std::string text = fitted(printable(numbered(i, tokens)), 16, run.unicode ? "…" : "~");
+  std::string text =
+      report::fitted(report::printable(numbered(i, tokens)), 16, run.unicode ? "…" : "~");
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
 
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -9,7 +9,7 @@
 
 // Words as the input of an attention layer.
 
-namespace experiments {
+namespace experiments::attention {
 
 inline constexpr Index kMaxTokens = 64;  // what a heatmap shows within 100 columns
 
@@ -29,4 +29,4 @@ std::string numbered(Index i, const std::vector<std::string>& tokens);
 /// The same for the terminal: at most 16 columns, cut with an ellipsis or "~".
 std::string title(Index i, const std::vector<std::string>& tokens, const Run& run);
 
-}  // namespace experiments
+}  // namespace experiments::attention

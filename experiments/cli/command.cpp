@@ -8,7 +8,7 @@
 #include "experiments/cli/documents.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 constexpr Index kMaxThreads = 1024;
@@ -33,12 +33,12 @@ void add_common(Options& options, Common& common) {
 /// Two columns, the right one wrapped.
 std::string item(const std::string& left, const std::string& right, std::size_t indent) {
   std::string out = "  " + left;
-  std::size_t column = display_width(out);
+  std::size_t column = report::display_width(out);
   if (column + 2 > indent) {
     out += '\n';
     column = 0;
   }
-  for (const std::string& line : wrapped(right, kWidth - indent)) {
+  for (const std::string& line : report::wrapped(right, kWidth - indent)) {
     out += std::string(indent - column, ' ') + line + '\n';
     column = 0;
   }
@@ -96,4 +96,4 @@ std::string program_help(std::span<const std::unique_ptr<Command>> commands,
       example, list, flag_list(common), item("--version", "the version", 30));
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

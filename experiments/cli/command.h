@@ -6,7 +6,7 @@
 #include "experiments/cli/options.h"
 #include "experiments/experiment.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 /// The values of the options that every command has.
 struct Common {
@@ -46,4 +46,4 @@ std::string program_help(std::span<const std::unique_ptr<Command>> commands,
                          const std::string& default_command);
 std::string command_help(Command& command);
 
-}  // namespace experiments
+}  // namespace experiments::cli

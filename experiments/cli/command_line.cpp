@@ -9,7 +9,7 @@
 #include "experiments/cli/values.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
@@ -36,8 +36,8 @@ class Arranger {
     if (request_.command.empty()) request_.command = default_command;
     const Document* document = find_document(request_.document);
     if (document && !request_.help && request_.part.empty() && !document->parts.empty())
-      throw UsageError(
-          fmt::format("{}: expected one of {}", document->name, join(document->parts, ", ")));
+      throw UsageError(fmt::format("{}: expected one of {}", document->name,
+                                   report::join(document->parts, ", ")));
     for (const auto& [name, place] : used_) {
       const Flag* flag = find_flag(flags_of(request_.command), name);
       if (!flag) refuse_option(name);
@@ -68,14 +68,14 @@ class Arranger {
   void take_part(const std::string& word) {
     const Document& document = *find_document(request_.document);
     if (document.parts.empty() || !request_.part.empty())
-      throw UsageError(fmt::format("{}: unexpected word {}", document.name, quote(word)));
+      throw UsageError(fmt::format("{}: unexpected word {}", document.name, report::quote(word)));
     request_.part = parse_choice(document.name, word, document.parts);
   }
 
   void take_command(const std::string& word) {
     if (request_.typed)
-      throw UsageError(
-          fmt::format("{}: unexpected word {} (one command a run)", request_.command, quote(word)));
+      throw UsageError(fmt::format("{}: unexpected word {} (one command a run)", request_.command,
+                                   report::quote(word)));
     if (find_document(word) && used_.empty()) {
       request_.document = word;
       return;
@@ -84,10 +84,11 @@ class Arranger {
     for (const Syntax& syntax : syntaxes_) names.push_back(syntax.command);
     for (const Document& document : documents()) names.emplace_back(document.name);
     if (find_document(word))
-      throw UsageError(fmt::format("{}: takes no options, got {}", word, quote(used_[0].name)));
+      throw UsageError(
+          fmt::format("{}: takes no options, got {}", word, report::quote(used_[0].name)));
     if (std::find(names.begin(), names.end(), word) == names.end())
-      throw UsageError(fmt::format("unknown command {}{} (there are {})", quote(word),
-                                   did_you_mean(word, names), join(names, ", ")));
+      throw UsageError(fmt::format("unknown command {}{} (there are {})", report::quote(word),
+                                   report::did_you_mean(word, names), report::join(names, ", ")));
     request_.command = word;
     request_.typed = true;
   }
@@ -101,8 +102,8 @@ class Arranger {
     request_.words.push_back(name);
     if (flag->value.empty()) {
       if (equals != std::string::npos)
-        throw UsageError(
-            fmt::format("{}: takes no value, got {}", name, quote(word.substr(equals + 1))));
+        throw UsageError(fmt::format("{}: takes no value, got {}", name,
+                                     report::quote(word.substr(equals + 1))));
     } else if (equals != std::string::npos) {
       request_.words.push_back(word.substr(equals + 1));
     } else {
@@ -134,9 +135,10 @@ class Arranger {
       if (!command.empty() && command != syntax.command) continue;
       for (const Flag& flag : syntax.flags) names.push_back(flag.name);
     }
-    const std::string hint = owners.empty() ? did_you_mean(name, names)
-                                            : fmt::format("; it belongs to {}", join(owners, ", "));
-    throw UsageError(fmt::format("unknown option {}{}{}", quote(name),
+    const std::string hint = owners.empty()
+                                 ? report::did_you_mean(name, names)
+                                 : fmt::format("; it belongs to {}", report::join(owners, ", "));
+    throw UsageError(fmt::format("unknown option {}{}{}", report::quote(name),
                                  command.empty() ? "" : " of " + command, hint));
   }
 
@@ -160,8 +162,8 @@ Request arranged(std::span<const std::string> words, std::span<const Syntax> syn
 
 std::string command_text(std::span<const std::string> words) {
   std::string out = "gradlab";
-  for (const std::string& word : words) out += ' ' + shell_word(word);
+  for (const std::string& word : words) out += ' ' + report::shell_word(word);
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

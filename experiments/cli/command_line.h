@@ -6,7 +6,7 @@
 
 #include "experiments/cli/options.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 /// What the arranging of words has to know of a command.
 struct Syntax {
@@ -35,4 +35,4 @@ Request arranged(std::span<const std::string> words, std::span<const Syntax> syn
 /// The words as a shell would take them, beginning with the program's bare name.
 std::string command_text(std::span<const std::string> words);
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -5,7 +5,7 @@
 
 // The scripts for zsh and fish; that for bash is longer.
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 /// `text` without what _arguments and _describe would take for their own.
@@ -28,7 +28,7 @@ std::string zsh_spec(const Flag& flag) {
   std::string spec = fmt::format("{}[{}]", flag.name, escaped(flag.help));
   if (flag.value.empty()) return in_quotes(spec);
   spec += fmt::format(":{}:", escaped(flag.value));
-  const std::string names = join(flag.choices, " ");
+  const std::string names = report::join(flag.choices, " ");
   if (flag.value == "FILE") spec += "_files";
   else if (flag.choices.empty()) spec += ' ';
   else if (flag.value.ends_with(",...")) spec += "_values -s , name " + names;
@@ -53,7 +53,7 @@ std::string fish_line(const std::string& condition, const Flag& flag) {
   std::string out = fmt::format("complete -c gradlab -n {} -l {} -d {}", fish_word(condition),
                                 flag.name.substr(2), fish_word(flag.help));
   if (flag.value == "FILE") out += " -r -F";
-  else if (!flag.choices.empty()) out += " -x -a " + fish_word(join(flag.choices, " "));
+  else if (!flag.choices.empty()) out += " -x -a " + fish_word(report::join(flag.choices, " "));
   else if (!flag.value.empty()) out += " -x";
   return out + '\n';
 }
@@ -76,7 +76,7 @@ std::string zsh_completion(Commands commands, const std::string& default_command
     list += zsh_item(document.name, document.summary);
     if (document.parts.empty()) continue;
     cases += fmt::format("    {}) _arguments '1:part:({})' ;;\n", document.name,
-                         join(document.parts, " "));
+                         report::join(document.parts, " "));
   }
   return fmt::format(
       "#compdef gradlab\n# Completion of gradlab in zsh: gradlab completion zsh > _gradlab, in a "
@@ -112,9 +112,9 @@ std::string fish_completion(Commands commands, const std::string& default_comman
     out += name_line(document.name, document.summary);
     if (!document.parts.empty())
       out += fmt::format("complete -c gradlab -n '__fish_seen_subcommand_from {}' -a {}\n",
-                         document.name, fish_word(join(document.parts, " ")));
+                         document.name, fish_word(report::join(document.parts, " ")));
   }
   return out + "complete -c gradlab -l help -d help\n";
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

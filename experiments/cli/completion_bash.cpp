@@ -5,7 +5,7 @@
 #include "experiments/cli/documents.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 // The words to offer are filled in between. bash takes '=' for a word of its own.
@@ -47,7 +47,7 @@ std::string case_of_value(const std::string& command, const Flag& flag) {
            " compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
            "\"$cur\"); return ;;\n";
   if (flag.choices.empty()) return pattern + " return ;;\n";
-  return fmt::format("{} words='{}'{} ;;\n", pattern, join(flag.choices, " "),
+  return fmt::format("{} words='{}'{} ;;\n", pattern, report::join(flag.choices, " "),
                      flag.value.ends_with(",...") ? " list=1" : "");
 }
 
@@ -67,24 +67,25 @@ std::string bash_completion(Commands commands, const std::string& default_comman
       valued.insert(flag.name);
       values += case_of_value(name, flag);
     }
-    flags += fmt::format("    {}) flags='{} --help' ;;\n", name, join(own, " "));
+    flags += fmt::format("    {}) flags='{} --help' ;;\n", name, report::join(own, " "));
   }
   for (const Document& document : documents()) {
     names.emplace_back(document.name);
-    flags += fmt::format("    {}) flags='{}' ;;\n", document.name, join(document.parts, " "));
+    flags +=
+        fmt::format("    {}) flags='{}' ;;\n", document.name, report::join(document.parts, " "));
   }
   std::string out = kHead;
   out += fmt::format("      {}) [[ ${{COMP_WORDS[i + 1]}} != = ]] || ((++i)); ((++i)) ;;\n",
                      fmt::join(valued, " | "));
-  out += fmt::format("      {}) command=${{COMP_WORDS[i]}} ;;\n", join(names, " | "));
+  out += fmt::format("      {}) command=${{COMP_WORDS[i]}} ;;\n", report::join(names, " | "));
   out += kMiddle;
   out += fmt::format("  case \"${{command:-{}}} $option\" in\n{}  esac\n", default_command, values);
   out += "  if [[ -z $words ]]; then\n";
   out += fmt::format("    case ${{command:-{}}} in\n{}    esac\n", default_command, flags);
   out += fmt::format(
       "    words=$flags\n    [[ -n $command ]] || words=\"{} $flags --version\"\n  fi\n",
-      join(names, " "));
+      report::join(names, " "));
   return out + kTail;
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -12,7 +12,7 @@
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 constexpr std::size_t kMaxBytes = 1 << 20;
@@ -20,8 +20,8 @@ constexpr std::size_t kMaxBytes = 1 << 20;
 std::string contents(const std::string& path) {
   const auto fail = [&path](int error) {
     throw_if_interrupted();
-    throw IoError(
-        fmt::format("--config: cannot read {}: {}", quote(path, 100), std::strerror(error)));
+    throw IoError(fmt::format("--config: cannot read {}: {}", report::quote(path, 100),
+                              std::strerror(error)));
   };
   const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);
@@ -39,11 +39,11 @@ std::string contents(const std::string& path) {
 /// The end of a long path, for messages.
 std::string shortened(const std::string& path) {
   constexpr std::size_t kMax = 60;
-  const std::string shown = printable(path);
-  if (display_width(shown) <= kMax) return shown;
+  const std::string shown = report::printable(path);
+  if (report::display_width(shown) <= kMax) return shown;
   const std::size_t slash = shown.find_last_of('/');
   const std::string name = slash == std::string::npos ? shown : shown.substr(slash + 1);
-  return fitted(name, std::min(display_width(name), kMax), "...");
+  return report::fitted(name, std::min(report::display_width(name), kMax), "...");
 }
 
 std::string flag_of(std::string key) {
@@ -113,8 +113,9 @@ void ConfigFile::check_tables(std::span<const std::unique_ptr<Command>> commands
   for (const TomlTable& table : tables_) {
     if (table.name.empty()) continue;
     if (!find(commands, table.name))
-      refuse(table.line, fmt::format("unknown table {}{} (tables are named after commands)",
-                                     quote(table.name), did_you_mean(table.name, names)));
+      refuse(table.line,
+             fmt::format("unknown table {}{} (tables are named after commands)",
+                         report::quote(table.name), report::did_you_mean(table.name, names)));
     if (std::find(seen.begin(), seen.end(), table.name) != seen.end())
       refuse(table.line, fmt::format("expected [{}] once, got it twice", table.name));
     seen.push_back(table.name);
@@ -136,9 +137,10 @@ std::vector<ConfigFile::Setting> ConfigFile::settings(
       for (const auto& other : commands)
         if (find_flag(other->flags(), setting.flag)) owners.emplace_back(other->entry().name);
       refuse(entry.line,
-             fmt::format("unknown key {} of {}{}", quote(entry.key), command.entry().name,
-                         owners.empty() ? did_you_mean(entry.key, keys)
-                                        : fmt::format("; it belongs to {}", join(owners, ", "))));
+             fmt::format("unknown key {} of {}{}", report::quote(entry.key), command.entry().name,
+                         owners.empty()
+                             ? report::did_you_mean(entry.key, keys)
+                             : fmt::format("; it belongs to {}", report::join(owners, ", "))));
     }
     setting.flag = known->name;
     for (const Setting& other : out)
@@ -154,7 +156,8 @@ void ConfigFile::set(const Setting& setting, Command& command) const {
   const TomlEntry& entry = setting.entry;
   const Flag& flag = *find_flag(command.flags(), setting.flag);
   const auto expect = [&](const std::string& rule) {
-    refuse(entry.line, fmt::format("{}: expected {}, got {}", entry.key, rule, quote(entry.value)));
+    refuse(entry.line,
+           fmt::format("{}: expected {}, got {}", entry.key, rule, report::quote(entry.value)));
   };
   const bool is_boolean = entry.kind == TomlEntry::Kind::boolean;
   if (flag.value.empty()) {
@@ -184,7 +187,7 @@ std::string ConfigFile::located(const std::string& message,
       return fmt::format("{}: {}{}", place(entry.line), entry.key, message.substr(flag.size()));
     if (names(message, flag)) places.push_back(fmt::format("{}: {}", flag, place(entry.line)));
   }
-  return places.empty() ? message : fmt::format("{} ({})", message, join(places, ", "));
+  return places.empty() ? message : fmt::format("{} ({})", message, report::join(places, ", "));
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -8,7 +8,7 @@
 #include "experiments/cli/command.h"
 #include "experiments/cli/toml.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 /// A --config file: option names as keys ("seq-len" or "seq_len"), lists for "4,8", true for a
 /// toggle. What stands before the first table is for the command that runs; a table is for the
@@ -45,4 +45,4 @@ class ConfigFile {
   std::vector<Setting> applied_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::cli

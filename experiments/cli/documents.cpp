@@ -1,6 +1,6 @@
 #include "experiments/cli/documents.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 const std::vector<Document>& documents() {
   static const std::vector<Document> all = {
@@ -26,4 +26,4 @@ std::string completion(Commands commands, const std::string& default_command,
   return fish_completion(commands, default_command);
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

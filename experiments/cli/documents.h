@@ -8,7 +8,7 @@
 
 #include "experiments/cli/command.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 using Commands = std::span<const std::unique_ptr<Command>>;
 
@@ -34,4 +34,4 @@ std::string fish_completion(Commands commands, const std::string& default_comman
 /// The page for man(1), in roff.
 std::string man_page(Commands commands, const std::string& default_command, const std::string&);
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -4,7 +4,7 @@
 
 // What ends a run early; program.cpp turns each into its exit code. UsageError is in options.h.
 
-namespace experiments {
+namespace experiments::cli {
 
 /// Input data that does not fit. Exit code 3.
 class DataError : public std::runtime_error {
@@ -25,4 +25,4 @@ struct ClosedPipe {};
 /// 130.
 struct Interrupted {};
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -3,7 +3,7 @@
 #include "experiments/cli/documents.h"
 #include "experiments/cli/program.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 /// `text` as it stands, for roff.
@@ -96,4 +96,4 @@ std::string man_page(Commands commands, const std::string& default_command, cons
   return out + ".SH EXAMPLES\n" + examples;
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

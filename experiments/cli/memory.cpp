@@ -13,7 +13,7 @@
 
 #include "experiments/cli/options.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 constexpr double kShare = 0.8;
@@ -60,4 +60,4 @@ void require_memory(double needed, double limit) {
                                bytes, 100 * kShare, readable(limit)));
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

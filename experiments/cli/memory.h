@@ -1,6 +1,6 @@
 #pragma once
 
-namespace experiments {
+namespace experiments::cli {
 
 /// Bytes of memory that this process may come to use: the machine's, or less where a control group
 /// says so; infinity if unknown.
@@ -9,4 +9,4 @@ double memory_limit();
 /// UsageError with both numbers if `needed` bytes are more than 80 % of `limit`.
 void require_memory(double needed, double limit = memory_limit());
 
-}  // namespace experiments
+}  // namespace experiments::cli

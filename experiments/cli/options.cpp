@@ -9,7 +9,7 @@
 #include "experiments/cli/values.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 std::string as_text(std::span<const Index> sizes) {
@@ -29,8 +29,8 @@ void Options::add(const std::string& flag, const std::string& value, const std::
                   const std::string& initial, Take take, std::vector<std::string> names) {
   const auto once = [flag, take = std::move(take)](const CLI::results_t& texts) {
     if (texts.size() > 1)
-      throw UsageError(
-          fmt::format("{}: expected once, got {} and {}", flag, quote(texts[0]), quote(texts[1])));
+      throw UsageError(fmt::format("{}: expected once, got {} and {}", flag,
+                                   report::quote(texts[0]), report::quote(texts[1])));
     take(texts.at(0));
     return true;
   };
@@ -72,7 +72,7 @@ void Options::text(const std::string& flag, std::string& target, const std::stri
 
 void Options::choice(const std::string& flag, std::string& target, std::vector<std::string> allowed,
                      const std::string& help) {
-  const std::string names = join(allowed, "|");
+  const std::string names = report::join(allowed, "|");
   const std::string value = names.size() <= 24 ? names : "NAME";
   add(
       flag, value, help, target,
@@ -94,9 +94,9 @@ void Options::set_toggle(const std::string& flag, bool on) { *toggles_.at(flag) 
 
 void Options::choices(const std::string& flag, std::vector<std::string>& target,
                       std::vector<std::string> allowed, const std::string& help) {
-  const std::string shown = fmt::format("{}: {}", help, join(allowed, ", "));
+  const std::string shown = fmt::format("{}: {}", help, report::join(allowed, ", "));
   add(
-      flag, "NAME,...", shown, target == allowed ? "all" : join(target, ","),
+      flag, "NAME,...", shown, target == allowed ? "all" : report::join(target, ","),
       [=, &target](const std::string& text) { target = parse_choices(flag, text, allowed); },
       allowed);
 }
@@ -126,8 +126,8 @@ void Parser::parse(std::span<const std::string> words) {
     // CLI11 wants the words last first.
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(printable(error.what()));
+    throw UsageError(report::printable(error.what()));
   }
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

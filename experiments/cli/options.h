@@ -12,13 +12,15 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/array/shape.h"
+
 namespace CLI {
 class App;
 }
 
-namespace experiments {
+namespace experiments::cli {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 /// A mistake on the command line: one line that names option, value and rule. Exit code 2.
 class UsageError : public std::runtime_error {
@@ -104,4 +106,4 @@ class Parser {
   std::unique_ptr<Options> options_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::cli

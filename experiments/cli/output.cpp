@@ -14,7 +14,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/atomic_file.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 [[noreturn]] void fail(const std::string& shown, int error) {
@@ -71,7 +71,7 @@ Output::Output(const std::string& path, int stdout_fd)
     kind_ = Kind::stream;
     return;
   }
-  shown_ = fmt::format("--out: cannot write {}", quote(path, 100));
+  shown_ = fmt::format("--out: cannot write {}", report::quote(path, 100));
   struct stat at {
   }, stream{};
   const bool exists = stat(path.c_str(), &at) == 0;
@@ -85,13 +85,13 @@ Output::Output(const std::string& path, int stdout_fd)
   } else if (exists && !S_ISREG(at.st_mode)) {
     kind_ = Kind::device;
   } else {
-    const AtomicFile trial(path_, shown_);
+    const training::AtomicFile trial(path_, shown_);
   }
 }
 
 void Output::write(std::string_view text) const {
   if (kind_ == Kind::file) {
-    AtomicFile file(path_, shown_);
+    training::AtomicFile file(path_, shown_);
     file.write(text);
     file.commit();
     return;
@@ -107,4 +107,4 @@ void Output::write(std::string_view text) const {
   if (file.close() != 0) fail(shown_, errno);
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace experiments {
+namespace experiments::cli {
 
 /// Where the data goes: a stream, or a file that appears whole or not at all. A regular file is
 /// written under another name in its folder and then renamed; devices, pipes and whatever
@@ -26,4 +26,4 @@ class Output {
 /// All of `text` to `fd`. `shown` names it in the IoError.
 void write_all(int fd, std::string_view text, const std::string& shown);
 
-}  // namespace experiments
+}  // namespace experiments::cli

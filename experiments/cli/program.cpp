@@ -19,7 +19,7 @@
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 enum ExitCode {
@@ -40,9 +40,9 @@ constexpr std::size_t kMaxNumeric = 600;  // op, module, shapes and ranges take 
 void say_error(const World& world, std::string_view message, std::size_t most = kMaxMessage) {
   std::string line = "error: ";
   for (std::string_view rest = message; !rest.empty();) {
-    const std::size_t length = std::max<std::size_t>(utf8_length(rest), 1);
-    const std::string shown = printable(rest.substr(0, length));
-    if (display_width(line) + display_width(shown) + 3 > most) {
+    const std::size_t length = std::max<std::size_t>(report::utf8_length(rest), 1);
+    const std::string shown = report::printable(rest.substr(0, length));
+    if (report::display_width(line) + report::display_width(shown) + 3 > most) {
       line += "...";
       break;
     }
@@ -90,18 +90,18 @@ Run run_of(const Common& common, const World& world) {
   return run;
 }
 
-std::string rendered(const Report& report, Command& command, const Run& run,
+std::string rendered(const report::Report& report, Command& command, const Run& run,
                      const std::string& line) {
   const Common& common = command.common();
-  if (common.format == "csv") return to_csv(report);
-  if (common.format == "table") return to_table(report, run.color);
-  return to_json(report, {.version = version(),
-                          .command = line,
-                          .experiment = command.entry().name,
-                          .seed = run.seed,
-                          .threads = run.threads,
-                          .dtype = common.dtype,
-                          .quick = run.quick});
+  if (common.format == "csv") return report::to_csv(report);
+  if (common.format == "table") return report::to_table(report, run.color);
+  return report::to_json(report, {.version = version(),
+                                  .command = line,
+                                  .experiment = command.entry().name,
+                                  .seed = run.seed,
+                                  .threads = run.threads,
+                                  .dtype = common.dtype,
+                                  .quick = run.quick});
 }
 
 int run_command(Command& command, const std::string& line, const World& world) {
@@ -111,7 +111,7 @@ int run_command(Command& command, const std::string& line, const World& world) {
   require_memory(command.experiment().bytes_needed(run));
   const Output output(common.out, world.out);
   autograd::set_num_threads(run.threads);
-  Report report;
+  report::Report report;
   {
     Progress progress(world.err, command.entry().name);
     run.progress = [&progress](double share) {
@@ -225,4 +225,4 @@ int run_program(std::span<const std::string> words, const World& world) {
   }
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

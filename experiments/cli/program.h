@@ -5,7 +5,7 @@
 
 #include "experiments/experiment.h"
 
-namespace experiments {
+namespace experiments::cli {
 
 const char* version();  // "0.1.0"
 
@@ -21,4 +21,4 @@ struct World {
 /// `err` and returns the exit code. Throws nothing.
 int run_program(std::span<const std::string> words, const World& world = {});
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -11,7 +11,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 void put(int fd, std::string_view text) {
@@ -60,7 +60,7 @@ void Progress::show(double share) {
 }
 
 void Progress::show(const std::string& text) {
-  if (is_due()) draw(fitted(text, width_of(fd_) - 1));
+  if (is_due()) draw(report::fitted(text, width_of(fd_) - 1));
 }
 
 void Progress::say(const std::string& line) {
@@ -68,4 +68,4 @@ void Progress::say(const std::string& line) {
   drawn_ = false;
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

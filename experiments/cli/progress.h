@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-namespace experiments {
+namespace experiments::cli {
 
 /// A bar on a terminal, drawn at most ten times a second and erased in the end; elsewhere nothing.
 class Progress {
@@ -32,4 +32,4 @@ class Progress {
 /// Whether `fd` is a terminal that knows escape sequences.
 bool is_capable_terminal(int fd);
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -8,7 +8,7 @@
 
 #include "experiments/cli/errors.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 std::atomic<bool> signal_came{false};
@@ -44,4 +44,4 @@ void throw_if_interrupted() {
   if (interrupted()) throw Interrupted{};
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

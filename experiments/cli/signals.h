@@ -1,6 +1,6 @@
 #pragma once
 
-namespace experiments {
+namespace experiments::cli {
 
 /// For main(): SIGINT, SIGTERM and SIGHUP set a flag, and a second one ends the process at once;
 /// writing to a closed pipe or past a size limit returns an error instead of ending it; descriptors
@@ -11,4 +11,4 @@ void reserve_standard_descriptors();
 bool interrupted();
 void throw_if_interrupted();  // Interrupted
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -7,7 +7,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -67,15 +67,15 @@ std::string utf8(std::uint32_t code) {
 void require_plain(std::string_view text) {
   std::size_t line = 1;
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = report::utf8_length(text);
     if (length == 0)
-      throw TomlError(line,
-                      fmt::format("expected text in UTF-8, got {}", quote(text.substr(0, 1))));
+      throw TomlError(
+          line, fmt::format("expected text in UTF-8, got {}", report::quote(text.substr(0, 1))));
     const char c = text[0];
     const bool line_end = c == '\n' || text.starts_with("\r\n");
     if (c == '\x7f' || (static_cast<unsigned char>(c) < 0x20 && !line_end && c != '\t'))
-      throw TomlError(
-          line, fmt::format("expected no control characters, got {}", quote(text.substr(0, 1))));
+      throw TomlError(line, fmt::format("expected no control characters, got {}",
+                                        report::quote(text.substr(0, 1))));
     line += c == '\n';
     text.remove_prefix(length);
   }
@@ -103,7 +103,7 @@ class Reader {
     const std::string_view rest = text_.substr(at_, text_.find('\n', at_) - at_);
     const std::string got = at_ >= text_.size() ? "the end of the file"
                             : rest.empty()      ? "the end of the line"
-                                                : quote(rest, 24);
+                                                : report::quote(rest, 24);
     throw TomlError(line_, fmt::format("{}{}, got {}", context_, rule, got));
   }
 
@@ -149,7 +149,7 @@ class Reader {
     TomlEntry entry;
     entry.line = line_;
     entry.key = take_key();
-    context_ = printable(entry.key) + ": ";
+    context_ = report::printable(entry.key) + ": ";
     skip_blanks();
     if (peek() == '.') fail("expected '=' (for keys of a command write a [table])");
     if (peek() != '=') fail("expected '='");
@@ -170,7 +170,7 @@ class Reader {
       take_scalar(item);
       if (item.value.find(',') != std::string::npos)
         throw TomlError(line_, fmt::format("{}expected list items without a comma, got {}",
-                                           context_, quote(item.value)));
+                                           context_, report::quote(item.value)));
       list.value += (first ? "" : ",") + item.value;
       skip_line_ends();
       if (peek() == ']') break;
@@ -247,4 +247,4 @@ std::vector<TomlTable> parse_toml(std::string_view text) {
   return Reader(text).run();
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace experiments {
+namespace experiments::cli {
 
 /// A key and its value as the text that a command line would have.
 struct TomlEntry {
@@ -41,4 +41,4 @@ class TomlError : public std::runtime_error {
 /// passes over.
 std::vector<TomlTable> parse_toml(std::string_view text);
 
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -10,7 +10,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -33,7 +33,7 @@ std::optional<T> whole(std::string_view text) {
 
 [[noreturn]] void refuse(std::string_view flag, std::string_view rule, std::string_view text) {
   const char* zero = has_leading_zero(text) ? " without a leading zero" : "";
-  throw UsageError(fmt::format("{}: expected {}{}, got {}", flag, rule, zero, quote(text)));
+  throw UsageError(fmt::format("{}: expected {}{}, got {}", flag, rule, zero, report::quote(text)));
 }
 
 std::string interval(double min, double max) {
@@ -115,10 +115,10 @@ std::string parse_text(std::string_view flag, std::string_view text) {
 std::string parse_choice(std::string_view flag, std::string_view text,
                          std::span<const std::string> allowed) {
   if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return std::string(text);
-  const std::string names = join(allowed, ", ");
+  const std::string names = report::join(allowed, ", ");
   if (names.size() <= 80) refuse(flag, "one of " + names, text);
-  throw UsageError(
-      fmt::format("{}: unknown name {}{}", flag, quote(text), did_you_mean(text, allowed)));
+  throw UsageError(fmt::format("{}: unknown name {}{}", flag, report::quote(text),
+                               report::did_you_mean(text, allowed)));
 }
 
 std::vector<std::string> parse_choices(std::string_view flag, std::string_view text,
@@ -144,4 +144,4 @@ std::vector<Index> parse_sizes(std::string_view flag, std::string_view text, Ind
   return sizes;
 }
 
-}  // namespace experiments
+}  // namespace experiments::cli

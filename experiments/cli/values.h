@@ -12,7 +12,7 @@
 // The texts of option values as numbers and names. Every function takes the option's name for its
 // message and throws UsageError: "--rows: expected a whole number in [1, 1000], got '5x'".
 
-namespace experiments {
+namespace experiments::cli {
 
 Index parse_integer(std::string_view flag, std::string_view text, Index min, Index max);
 std::uint64_t parse_unsigned(std::string_view flag, std::string_view text,
@@ -28,4 +28,4 @@ std::vector<std::string> parse_choices(std::string_view flag, std::string_view t
 std::vector<Index> parse_sizes(std::string_view flag, std::string_view text, Index min, Index max);
 inline constexpr std::size_t kMaxSizes = 1000;
 
-}  // namespace experiments
+}  // namespace experiments::cli

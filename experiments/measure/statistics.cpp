@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace experiments {
+namespace experiments::measure {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -149,4 +149,4 @@ LineFit fit_line(std::span<const double> x, std::span<const double> y) {
   return fit;
 }
 
-}  // namespace experiments
+}  // namespace experiments::measure

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <span>
 
-namespace experiments {
+#include "autograd/array/shape.h"
 
-using Index = std::ptrdiff_t;
+namespace experiments::measure {
+
+using autograd::Index;
 
 /// The four numbers that every figure is reported as. NaN if any value is not finite.
 struct Summary {
@@ -53,4 +55,4 @@ struct LineFit {
 /// NaN slopes with fewer than 2 different x.
 LineFit fit_line(std::span<const double> x, std::span<const double> y);
 
-}  // namespace experiments
+}  // namespace experiments::measure

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-namespace experiments {
+namespace experiments::measure {
 namespace {
 
 using std::numbers::pi;
@@ -80,4 +80,4 @@ double large_sigma_jacobian_median(Index T, double sigma) {
   return 2 * std::exp(-sigma * median_top_gap(T));
 }
 
-}  // namespace experiments
+}  // namespace experiments::measure

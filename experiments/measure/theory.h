@@ -2,9 +2,11 @@
 
 #include <cstddef>
 
-namespace experiments {
+#include "autograd/array/shape.h"
 
-using Index = std::ptrdiff_t;
+namespace experiments::measure {
+
+using autograd::Index;
 
 // What is known in closed form of a softmax row over T independent N(0, sigma^2) logits. J is its
 // Jacobian diag(p) - p p^T, |J| the Frobenius norm, H the entropy in nats. "-> " marks a limit.
@@ -29,4 +31,4 @@ double large_sigma_jacobian(Index T, double sigma);         // E|J| -> m_T / sig
 double large_sigma_jacobian_square(Index T, double sigma);  // E|J|^2 -> m_T / (3 sigma)
 double large_sigma_jacobian_median(Index T, double sigma);  // ~ 2 exp(-sigma gap_T)
 
-}  // namespace experiments
+}  // namespace experiments::measure

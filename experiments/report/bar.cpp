@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace experiments {
+namespace experiments::report {
 
 std::string bar(double share, std::size_t width, Glyphs glyphs) {
   static constexpr std::array kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -17,4 +17,4 @@ std::string bar(double share, std::size_t width, Glyphs glyphs) {
   return out + kEighths[eighths % 8];
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -3,7 +3,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/report.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 /// RFC 4180: quotes around a field with a comma, a quote or a line end; quotes in it doubled.
@@ -36,4 +36,4 @@ std::string to_csv(const Report& report) {
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

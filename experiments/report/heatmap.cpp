@@ -9,7 +9,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 constexpr std::size_t kGap = 3;          // between maps
@@ -199,4 +199,4 @@ std::string legend(const Heatmaps& maps, const Canvas& canvas) {
   return fmt::format("{} {} {}\n", low, scale, significant(maps.high, 3));
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

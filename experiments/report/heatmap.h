@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "autograd/array/shape.h"
 #include "experiments/report/palette.h"
 
 // Matrices as pictures: a cell is a block of 24-bit colour, or characters where colour is off.
 
-namespace experiments {
+namespace experiments::report {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 /// What is drawn on.
 struct Canvas {
@@ -46,4 +47,4 @@ std::string draw(const Heatmaps& maps, const Canvas& canvas);
 /// One line: what the colours or characters stand for.
 std::string legend(const Heatmaps& maps, const Canvas& canvas);
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -9,7 +9,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 // bar() cut into its columns, with a stroke at one of them.
@@ -45,4 +45,4 @@ std::vector<std::string> histogram(std::span<const Bar> bars, std::size_t width,
   return lines;
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

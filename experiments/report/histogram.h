@@ -6,7 +6,7 @@
 
 #include "experiments/report/sparkline.h"
 
-namespace experiments {
+namespace experiments::report {
 
 /// One bar of a histogram that lies on its side, and where a curve runs at it; both at least 0.
 struct Bar {
@@ -19,4 +19,4 @@ struct Bar {
 /// long; a stroke crosses each bar where the curve is.
 std::vector<std::string> histogram(std::span<const Bar> bars, std::size_t width, Glyphs glyphs);
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -10,7 +10,7 @@
 // Written by hand, as it takes a page and nlohmann::json's shortest numbers are not always the
 // shortest; the tests read it back with nlohmann::json.
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 std::string quoted(std::string_view text) {
@@ -77,4 +77,4 @@ std::string to_json(const Report& report, const Context& context) {
                      object(context), list(rows), list(checks));
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace experiments {
+namespace experiments::report {
 
 std::string shortest(double value) {
   if (std::isnan(value)) return "nan";
@@ -37,4 +37,4 @@ std::string grouped(std::int64_t value) {
 
 std::string percent(double share) { return significant(100 * share, 3) + " %"; }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace experiments {
+namespace experiments::report {
 
 /// The shortest text that reads back as the same double, with a point or an exponent, so that it
 /// stays a floating-point number everywhere: "0.1", "3.0", "-0.0", "1e+300"; "nan", "inf", "-inf".
@@ -18,4 +18,4 @@ std::string grouped(std::int64_t value);
 /// "22.8 %" of 0.2275: three significant digits.
 std::string percent(double share);
 
-}  // namespace experiments
+}  // namespace experiments::report

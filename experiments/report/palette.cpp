@@ -7,7 +7,7 @@
 #include <cmath>
 #include <span>
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 // Equal steps of lightness in OKLab (.24 to .93 and .22 to .92), so that equal differences of the
@@ -44,4 +44,4 @@ std::string background(Rgb color) {
   return fmt::format("\x1b[48;2;{};{};{}m", color.red, color.green, color.blue);
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace experiments {
+namespace experiments::report {
 
 /// The hues of a map: from 0 up, or both ways from 0.
 enum class Hues { sequential, diverging };
@@ -23,4 +23,4 @@ inline constexpr const char* kPlain = "\x1b[0m";
 /// Levels 0 to 9, darkest first.
 inline constexpr const char* kRamp = " .:-=+*#%@";
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -7,7 +7,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 
 const char* name(CheckKind kind) {
   switch (kind) {
@@ -43,4 +43,4 @@ std::string failure(const Report& report) {
                      join(std::span(failed).first(shown), ", "), more);
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-namespace experiments {
+namespace experiments::report {
 
 /// A cell: text, a whole number, a number (NaN and infinities are written as null in JSON), or a
 /// truth value.
@@ -66,4 +66,4 @@ const char* name(CheckKind kind);  // "identity"
 /// std::logic_error if a row has another number of cells than there are columns.
 void require_whole_rows(const Report& report);
 
-}  // namespace experiments
+}  // namespace experiments::report

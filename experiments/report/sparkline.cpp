@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace experiments {
+namespace experiments::report {
 
 std::string sparkline(std::span<const double> values, double low, double high, Glyphs glyphs) {
   static constexpr std::array kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -23,4 +23,4 @@ std::string sparkline(std::span<const double> values, double low, double high, G
   return line;
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-namespace experiments {
+namespace experiments::report {
 
 enum class Glyphs { unicode, ascii };
 
@@ -11,4 +11,4 @@ enum class Glyphs { unicode, ascii };
 /// are drawn at the edge; one that is not finite and positive has no logarithm and is a blank.
 std::string sparkline(std::span<const double> values, double low, double high, Glyphs glyphs);
 
-}  // namespace experiments
+}  // namespace experiments::report

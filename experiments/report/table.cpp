@@ -7,7 +7,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -197,4 +197,4 @@ std::string to_table(const Report& report, bool color) {
   return join(blocks, "\n");
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

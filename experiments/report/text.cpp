@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 unsigned byte_at(std::string_view text, std::size_t i) {
@@ -158,4 +158,4 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

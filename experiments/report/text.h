@@ -9,7 +9,7 @@
 // Text as the program shows it: bytes that came from outside are made harmless first, and nothing
 // here depends on the locale.
 
-namespace experiments {
+namespace experiments::report {
 
 /// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
 std::size_t utf8_length(std::string_view text);
@@ -45,4 +45,4 @@ std::string join(std::span<const std::string> words, std::string_view separator)
 /// `text` broken at blanks into lines of at most `width` columns; a longer word stands alone.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -7,7 +7,7 @@
 // How wide characters are. Terminals differ in the details; these are the blocks that they agree
 // on, from Unicode's EastAsianWidth.txt and the general categories Mn, Me and Cf.
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 struct Range {
@@ -84,4 +84,4 @@ std::string fitted(std::string_view text, std::size_t width, std::string_view cu
   return out + std::string(width - used, ' ');
 }
 
-}  // namespace experiments
+}  // namespace experiments::report

@@ -7,7 +7,7 @@
 #include "experiments/report/text.h"
 #include "experiments/softmax/lesson_steps.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 /// `gradlab lesson`: the lesson's three steps, and its claims against what they measure.
@@ -69,10 +69,10 @@ Report report_of(const Findings& findings, const Run& run) {
   }
   report.failed = !unexpected.empty();
   report.failure = fmt::format("{} of {} verdicts are not what theory says: {}", unexpected.size(),
-                               claims.size(), join(unexpected, ", "));
+                               claims.size(), report::join(unexpected, ", "));
   return report;
 }
 
 std::unique_ptr<Experiment> make_lesson() { return std::make_unique<Lesson>(); }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

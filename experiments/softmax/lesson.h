@@ -3,7 +3,7 @@
 #include "experiments/experiment.h"
 #include "experiments/softmax/lesson_claims.h"
 
-namespace experiments {
+namespace experiments::softmax {
 
 /// What `gradlab lesson` measures: the code of step 2 so many times, and the module of step 3.
 Findings findings_of(const Run& run, Index runs);
@@ -12,4 +12,4 @@ Findings findings_of(const Run& run, Index runs);
 /// expected one.
 Report report_of(const Findings& findings, const Run& run);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -6,7 +6,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr std::size_t kSays = 34, kMeasured = 56;  // columns for people
@@ -17,7 +17,7 @@ std::vector<std::string> lines_of(std::string text, std::size_t width) {
   for (std::size_t i = 0; i + 1 < text.size(); ++i) {
     if (text[i] == ' ' && (text[i + 1] == '%' || text[i + 1] == 'C')) text[i] = kGlue;
   }
-  std::vector<std::string> lines = wrapped(text, width);
+  std::vector<std::string> lines = report::wrapped(text, width);
   for (std::string& line : lines) std::ranges::replace(line, kGlue, ' ');
   return lines;
 }
@@ -44,13 +44,13 @@ std::vector<Claim> judged(const Findings& findings) {
   return claims;
 }
 
-std::vector<Column> claim_columns() {
+std::vector<report::Column> claim_columns() {
   return {{"claim", ""},       {"lesson_says", ""}, {"measured", ""}, {"verdict", ""},
           {"expected", ""},    {"quantity", ""},    {"claimed", ""},  {"value", ""},
           {"value_error", ""}, {"samples", ""}};
 }
 
-std::vector<Value> claim_row(const Claim& claim) {
+std::vector<report::Value> claim_row(const Claim& claim) {
   return {claim.id,
           claim.says,
           claim.measured,
@@ -79,4 +79,4 @@ std::vector<std::string> claim_lines(const std::vector<Claim>& claims) {
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

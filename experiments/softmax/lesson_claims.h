@@ -10,7 +10,9 @@
 // What the lesson says, and what a run of its code says to that. The expected verdicts are theory's
 // (theory.md, section 4); the verdicts come from the measurements alone.
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 inline constexpr Index kHeadSize = 64;  // D of step 2
 
@@ -45,9 +47,9 @@ std::vector<Claim> module_claims(const Findings& findings);
 std::vector<Claim> judged(const Findings& findings);
 
 /// The rows of the report: the claims.
-std::vector<Column> claim_columns();
-std::vector<Value> claim_row(const Claim& claim);
+std::vector<report::Column> claim_columns();
+std::vector<report::Value> claim_row(const Claim& claim);
 /// The claims as a table for people, wrapped within three columns.
 std::vector<std::string> claim_lines(const std::vector<Claim>& claims);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,7 @@
 
 // Steps 1 and 2: what their code prints.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -19,13 +19,13 @@ Verdict right_if(bool holds) { return holds ? Verdict::right : Verdict::wrong; }
 Claim score_claim(const char* id, const char* which, double claimed, const Findings& f,
                   std::vector<double> CodeRuns::*scores) {
   std::vector<double> values = f.printed[0].*scores;
-  const Estimate estimate = grouped_mean(values, 1);
-  const double low = quantile(values, 0.025), high = quantile(values, 0.975);
+  const measure::Estimate estimate = measure::grouped_mean(values, 1);
+  const double low = measure::quantile(values, 0.025), high = measure::quantile(values, 0.975);
   return {.id = id,
           .says = fmt::format("at D = 64 the {} score is about {:+g}", which, claimed),
           .measured = fmt::format("{:.0f} on average, 95 % of the runs in {:.0f} to {:.0f}; {:.0f} "
                                   "once divided by sqrt(D)",
-                                  estimate.mean, low, high, mean(f.printed[1].*scores)),
+                                  estimate.mean, low, high, measure::mean(f.printed[1].*scores)),
           .quantity = fmt::format("mean {} score of a run", which),
           .claimed = claimed,
           .value = estimate.mean,
@@ -43,7 +43,7 @@ Claim naive_exp(const Findings& f) {
           .measured =
               fmt::format("exp overflows beyond 709.78: {} of the runs at D = 64 print nan as the "
                           "entropy of row 0",
-                          percent(share)),
+                          report::percent(share)),
           .quantity = "share of runs that print nan for row 0",
           .claimed = kNone,
           .value = share,
@@ -54,10 +54,10 @@ Claim naive_exp(const Findings& f) {
 }
 
 Claim saturation(const Findings& f) {
-  const Estimate share = share_above(f.printed[0].p_max, 0.9999, kTokens);
+  const measure::Estimate share = share_above(f.printed[0].p_max, 0.9999, kTokens);
   return {.id = "saturation",
           .says = "each row puts 99.99 % of its mass on one position",
-          .measured = fmt::format("{} of the rows do", percent(share.mean)),
+          .measured = fmt::format("{} of the rows do", report::percent(share.mean)),
           .quantity = "share of rows with p_max > .9999",
           .claimed = 1,
           .value = share.mean,
@@ -69,13 +69,14 @@ Claim saturation(const Findings& f) {
 
 Claim gradients(const Findings& f) {
   const std::vector<double>& winner = f.printed[0].winner;
-  const Estimate alive = share_above(winner, 1e-4, kTokens);
+  const measure::Estimate alive = share_above(winner, 1e-4, kTokens);
   const double vanished = 1 - alive.mean;
   return {.id = "gradients",
           .says = "gradients are zero everywhere except at the winning cell",
           .measured = fmt::format("there too: the winner's p (1 - p) is below 1e-4 in {} of the "
                                   "rows, its median {}",
-                                  percent(vanished), significant(summarize(winner).median, 3)),
+                                  report::percent(vanished),
+                                  report::significant(measure::summarize(winner).median, 3)),
           .quantity = "share of rows whose winner has p (1 - p) < 1e-4",
           .claimed = 0,
           .value = vanished,
@@ -86,30 +87,31 @@ Claim gradients(const Findings& f) {
 }
 
 Claim variance(const Findings& f) {
-  const Estimate measured = grouped_mean(f.unit[0].score_square, 1);
+  const measure::Estimate measured = measure::grouped_mean(f.unit[0].score_square, 1);
   const auto D = static_cast<double>(f.setting.d_k);
   return {.id = "variance",
           .says = "Var(q.k) = D for entries of mean 0 and variance 1",
-          .measured = fmt::format("{:.1f} +- {:.1f} at D = 64; the code's W ~ N(0,1) makes Q and K "
-                                  "of variance D: Var(q.k) = {:.0f}, about D^3",
-                                  measured.mean, measured.error, mean(f.printed[0].score_square)),
+          .measured =
+              fmt::format("{:.1f} +- {:.1f} at D = 64; the code's W ~ N(0,1) makes Q and K "
+                          "of variance D: Var(q.k) = {:.0f}, about D^3",
+                          measured.mean, measured.error, measure::mean(f.printed[0].score_square)),
           .quantity = "Var(q.k) of q, k ~ N(0,1)",
           .claimed = D,
           .value = measured.mean,
           .error = measured.error,
           .samples = measured.groups,
-          .verdict = right_if(std::abs(measured.mean - D) <= tolerance(measured, 1)),
+          .verdict = right_if(std::abs(measured.mean - D) <= measure::tolerance(measured, 1)),
           .expected = Verdict::right};
 }
 
 Claim unit_variance(const Findings& f) {
   const double printed = f.printed[1].score_std(), unit = f.unit[1].score_std();
   const bool code = std::abs(printed - 1) < 0.1, ideal = std::abs(unit - 1) < 0.1;
-  const Estimate square = grouped_mean(f.printed[1].score_square, 1);
+  const measure::Estimate square = measure::grouped_mean(f.printed[1].score_square, 1);
   return {.id = "unit_variance",
           .says = "dividing by sqrt(D) brings the scores to unit variance",
           .measured = fmt::format("std {} for Q, K ~ N(0,1), but {} for the code as printed",
-                                  significant(unit, 3), significant(printed, 3)),
+                                  report::significant(unit, 3), report::significant(printed, 3)),
           .quantity = "std of the scaled scores of the code as printed",
           .claimed = 1,
           .value = printed,
@@ -122,12 +124,14 @@ Claim unit_variance(const Findings& f) {
 }
 
 Claim entropy(const Findings& f) {
-  const Estimate printed = grouped_mean(f.printed[1].entropy, kTokens);
-  const double limit = std::log(static_cast<double>(kTokens)), unit = mean(f.unit[1].entropy);
+  const measure::Estimate printed = measure::grouped_mean(f.printed[1].entropy, kTokens);
+  const double limit = std::log(static_cast<double>(kTokens)),
+               unit = measure::mean(f.unit[1].entropy);
   return {.id = "entropy",
           .says = "one division brings the entropy back near ln T = 1.39",
           .measured = fmt::format("{} for the code as printed; {} = {:.2f} ln T for Q, K ~ N(0,1)",
-                                  significant(printed.mean, 3), significant(unit, 4), unit / limit),
+                                  report::significant(printed.mean, 3),
+                                  report::significant(unit, 4), unit / limit),
           .quantity = "mean entropy of a row under the scale, nats",
           .claimed = limit,
           .value = printed.mean,
@@ -150,4 +154,4 @@ std::vector<Claim> code_claims(const Findings& f) {
           entropy(f)};
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -9,7 +9,7 @@
 
 // Step 3: the module, its parameters and its asserts.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -19,7 +19,7 @@ Verdict right_if(bool holds) { return holds ? Verdict::right : Verdict::wrong; }
 Claim parameters(const Findings& f) {
   return {.id = "parameters",
           .says = "exactly 4 C^2 = 2,359,296 parameters",
-          .measured = fmt::format("{} counted in the module", grouped(f.module.parameters)),
+          .measured = fmt::format("{} counted in the module", report::grouped(f.module.parameters)),
           .quantity = "parameters of the module, no biases",
           .claimed = 2'359'296,
           .value = static_cast<double>(f.module.parameters),
@@ -53,9 +53,10 @@ Claim share() {
           .says = "28.3 M over 12 blocks, roughly 23 % of the model",
           .measured = fmt::format("{} of {} (V C + T C + 12 (12 C^2 + 13 C) + 2 C = {} + {} + {} + "
                                   "{}): {}",
-                                  grouped(gpt2.attention_weights), grouped(gpt2.total()),
-                                  grouped(gpt2.tokens), grouped(gpt2.positions),
-                                  grouped(gpt2.blocks), grouped(gpt2.final_norm), percent(share)),
+                                  report::grouped(gpt2.attention_weights),
+                                  report::grouped(gpt2.total()), report::grouped(gpt2.tokens),
+                                  report::grouped(gpt2.positions), report::grouped(gpt2.blocks),
+                                  report::grouped(gpt2.final_norm), report::percent(share)),
           .quantity = "share of the attention's weights in GPT-2 small",
           .claimed = 0.23,
           .value = share,
@@ -74,7 +75,8 @@ Claim biases(const Findings& f) {
           .says = "GPT-2 turns biases off in attention",
           .measured = fmt::format("its checkpoint has them (c_attn.bias, c_proj.bias): 4 C^2 + 4 C "
                                   "= {}, and its {} parameters only add up so",
-                                  grouped(f.module.parameters_with_bias), grouped(kGpt2Published)),
+                                  report::grouped(f.module.parameters_with_bias),
+                                  report::grouped(kGpt2Published)),
           .quantity = "parameters of the module with biases",
           .claimed = 2'359'296,
           .value = static_cast<double>(f.module.parameters_with_bias),
@@ -104,9 +106,9 @@ Claim eval_twice(const Findings& f) {
   return {.id = "eval_twice",
           .says = "the same input twice gives the same output in eval",
           .measured = fmt::format("difference {}; with dropout 0.1 {} in eval, {} in training",
-                                  significant(m.eval_difference, 3),
-                                  significant(m.dropped_eval_difference, 3),
-                                  significant(m.dropped_train_difference, 3)),
+                                  report::significant(m.eval_difference, 3),
+                                  report::significant(m.dropped_eval_difference, 3),
+                                  report::significant(m.dropped_train_difference, 3)),
           .quantity = "largest |y1 - y2| in eval",
           .claimed = 0,
           .value = std::max(m.eval_difference, m.dropped_eval_difference),
@@ -120,7 +122,7 @@ Claim every_position(const Findings& f) {
   return {.id = "every_position",
           .says = "x changed at position 0: y changed at pos 5? True",
           .measured = fmt::format("{}, by {} at most", f.module.moved_as_printed ? "True" : "False",
-                                  significant(f.module.moved, 3)),
+                                  report::significant(f.module.moved, 3)),
           .quantity = "largest change of y at position 5",
           .claimed = kNone,
           .value = f.module.moved,
@@ -137,9 +139,10 @@ Claim module_init(const Findings& f) {
           .measured = fmt::format(
               "std of the scores {} without ({} expected), {} with the scale; H {:.2f} "
               "and {:.2f} ln T; p_max > .9999 in {} of {} rows without",
-              significant(f.unscaled.score_std, 3), significant(expected_initial_std(), 3),
-              significant(f.scaled.score_std, 3), f.unscaled.entropy_norm, f.scaled.entropy_norm,
-              percent(f.unscaled.saturated_rows), f.unscaled.rows),
+              report::significant(f.unscaled.score_std, 3),
+              report::significant(expected_initial_std(), 3),
+              report::significant(f.scaled.score_std, 3), f.unscaled.entropy_norm,
+              f.scaled.entropy_norm, report::percent(f.unscaled.saturated_rows), f.unscaled.rows),
           .quantity = "std of the module's unscaled scores at initialisation",
           .claimed = kNone,
           .value = f.unscaled.score_std,
@@ -156,4 +159,4 @@ std::vector<Claim> module_claims(const Findings& f) {
           shape(f), eval_twice(f), every_position(f), module_init(f)};
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

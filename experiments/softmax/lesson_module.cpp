@@ -9,7 +9,7 @@
 #include "experiments/measure/statistics.h"
 #include "experiments/softmax/scaling_trials.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::DType;
@@ -32,7 +32,7 @@ double largest_difference(const Tensor& a, const Tensor& b) { return (a - b).abs
 
 void count_over_heads(const AttentionConfig& config, ModuleFacts& facts) {
   std::set<Index> counts;
-  for (const Index heads : divisors(config.n_embd)) {
+  for (const Index heads : attention::divisors(config.n_embd)) {
     AttentionConfig other = config;
     other.n_head = heads;
     ++facts.head_counts;
@@ -103,9 +103,9 @@ InitialAttention run_initial(std::uint64_t seed, DType dtype, const nn::Scale& s
   }
   const auto saturated = std::ranges::count_if(p_max, [](double p) { return p > 0.9999; });
   return {.rows = static_cast<Index>(p_max.size()),
-          .score_std = summarize(scores.read<double>()).rms,
-          .entropy_norm = mean(entropy) / std::log(static_cast<double>(T)),
-          .p_max = mean(p_max),
+          .score_std = measure::summarize(scores.read<double>()).rms,
+          .entropy_norm = measure::mean(entropy) / std::log(static_cast<double>(T)),
+          .p_max = measure::mean(p_max),
           .saturated_rows = static_cast<double>(saturated) / static_cast<double>(p_max.size())};
 }
 
@@ -123,4 +123,4 @@ Gpt2Count gpt2_count() {
           .attention_weights = blocks * 4 * C * C};
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

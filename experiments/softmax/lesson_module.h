@@ -9,7 +9,7 @@
 // Step 3 of the lesson: its MultiHeadAttention and its asserts, with the widths of GPT-2 small
 // (C = 768, H = 12), x (2, 8, C) ~ N(0,1) and PyTorch's default initialisation.
 
-namespace experiments {
+namespace experiments::softmax {
 
 /// What the lesson's last listing prints and asserts, and what it might have.
 struct ModuleFacts {
@@ -55,4 +55,4 @@ Gpt2Count gpt2_count();
 /// Parameters of the checkpoint that OpenAI published, "124M".
 inline constexpr std::int64_t kGpt2Published = 124'439'808;
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -9,7 +9,7 @@
 #include "autograd/machine/parallel.h"
 #include "experiments/softmax/naive.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -41,7 +41,7 @@ void measure_run(Values scores, Values naive, Values ours, std::size_t run, Code
 }
 
 void measure_chunk(const Array& scores, Index first, CodeRuns& out) {
-  const Array naive = naive_softmax(scores), ours = softmax(scores, /*axis=*/2);
+  const Array naive = naive_softmax(scores), ours = autograd::softmax(scores, /*axis=*/2);
   constexpr auto size = static_cast<std::size_t>(kTokens * kTokens);
   for (std::size_t n = 0; n < static_cast<std::size_t>(scores.shape()[0]); ++n) {
     const auto part = [&](const Array& a) { return a.read<double>().subspan(n * size, size); };
@@ -64,17 +64,17 @@ CodeRuns::CodeRuns(const Setting& setting) {
   for (auto* v : {&entropy, &p_max, &winner}) v->resize(static_cast<std::size_t>(setting.rows()));
 }
 
-double CodeRuns::score_std() const { return std::sqrt(mean(score_square)); }
+double CodeRuns::score_std() const { return std::sqrt(measure::mean(score_square)); }
 
 double CodeRuns::nan_share() const {
   const auto nans = std::ranges::count_if(printed_entropy, [](double h) { return std::isnan(h); });
   return static_cast<double>(nans) / static_cast<double>(printed_entropy.size());
 }
 
-Estimate share_above(Values values, double limit, Index group) {
+measure::Estimate share_above(Values values, double limit, Index group) {
   std::vector<double> above;
   for (const double v : values) above.push_back(v > limit ? 1 : 0);
-  return grouped_mean(above, group);
+  return measure::grouped_mean(above, group);
 }
 
 std::vector<CodeRuns> run_code(const Setting& setting, std::span<const nn::Scale> scales,
@@ -94,4 +94,4 @@ std::vector<CodeRuns> run_code(const Setting& setting, std::span<const nn::Scale
   return runs;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -13,7 +13,9 @@
 // T = 4 tokens x ~ N(0,1) (T x D), Q = x W_q and K = x W_k with W ~ N(0,1) (D x D) under
 // Init::lesson, or Q, K ~ N(0,1) themselves under Init::unit.
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 inline constexpr Index kTokens = 4;  // T
 
@@ -38,10 +40,10 @@ struct CodeRuns {
 };
 
 /// The share of the values above the limit; consecutive groups of `group` are independent.
-Estimate share_above(std::span<const double> values, double limit, Index group);
+measure::Estimate share_above(std::span<const double> values, double limit, Index group);
 
 /// One CodeRuns a scale, all on the same numbers. progress gets the share of runs done.
 std::vector<CodeRuns> run_code(const Setting& setting, std::span<const nn::Scale> scales,
                                const std::function<void(double)>& progress);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -12,7 +12,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/softmax/naive.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -49,7 +49,7 @@ Printed first_run(const Setting& setting, const nn::Scale& scale) {
   const auto [low, high] = std::ranges::minmax(scores.read<double>());
   Tensor s(scores);
   s.requires_grad_();
-  const Tensor weights = softmax(s, /*dim=*/-1);
+  const Tensor weights = autograd::softmax(s, /*dim=*/-1);
   const std::span<const double> p = row(weights.data(), 0);
   const Index top = std::ranges::max_element(p) - p.begin();
   weights.select(0, 0).select(0, top).backward();
@@ -58,12 +58,13 @@ Printed first_run(const Setting& setting, const nn::Scale& scale) {
 }
 
 std::string runs_line(const char* what, const CodeRuns& runs) {
-  const Summary entropy = summarize(runs.entropy);
+  const measure::Summary entropy = measure::summarize(runs.entropy);
   return fmt::format("  {:24}{:>8}{:>8.3g}{:>8.3g}{:>9.3f}{:>9.4f}{:>8.3f}{:>9}{:>8}", what,
-                     significant(runs.score_std(), 3), mean(runs.score_min), mean(runs.score_max),
-                     entropy.mean, entropy.median, mean(runs.p_max),
-                     percent(share_above(runs.p_max, 0.9999, kTokens).mean),
-                     percent(runs.nan_share()));
+                     report::significant(runs.score_std(), 3), measure::mean(runs.score_min),
+                     measure::mean(runs.score_max), entropy.mean, entropy.median,
+                     measure::mean(runs.p_max),
+                     report::percent(share_above(runs.p_max, 0.9999, kTokens).mean),
+                     report::percent(runs.nan_share()));
 }
 
 const char* holds(bool so) { return so ? "holds" : "FAILS"; }
@@ -75,7 +76,7 @@ Lines step_one(std::uint64_t seed) {
       .d_k = 8, .seq_len = kTokens, .trials = 1, .init = nn::Init::lesson, .seed = seed};
   const Trials trials = draw_trials(setting, 0, 1);
   const Array scores = printed_scores(trials, nn::Scale::sqrt_dk()).reshape({kTokens, kTokens});
-  const Array naive = naive_softmax(scores), ours = softmax(scores, /*axis=*/1);
+  const Array naive = naive_softmax(scores), ours = autograd::softmax(scores, /*axis=*/1);
   const Array out = matmul(naive, trials.v.data().reshape({kTokens, setting.d_k}));
   Lines lines{fmt::format("Step 1: naked attention, T = 4, D = 8; x, W_q, W_k, W_v ~ N(0,1), f64"),
               "  scores = Q @ K.T / sqrt(D)              weights = exp(scores) / "
@@ -87,19 +88,19 @@ Lines step_one(std::uint64_t seed) {
   lines.push_back(fmt::format("  out = weights @ V, row 0:{}", cells(row(out, 0), " {:.2f}")));
   lines.push_back(fmt::format(
       "  ours subtracts each row's largest score before exp: the weights differ by {} at most",
-      significant(largest_difference(naive, ours), 2)));
+      report::significant(largest_difference(naive, ours), 2)));
   return lines;
 }
 
 Lines step_two(const Findings& f) {
   const Printed none = first_run(f.setting, nn::Scale::none()),
                 scaled = first_run(f.setting, nn::Scale::sqrt_dk());
-  const auto number = [](double x) { return significant(x, 3); };
+  const auto number = [](double x) { return report::significant(x, 3); };
   const auto both = [&](const char* what, double a, double b) {
     return fmt::format("  {:52}{:>16}{:>20}", what, number(a), number(b));
   };
   const auto range = [&](const Printed& p) {
-    return fmt::format("{} {}", significant(p.low, 4), significant(p.high, 4));
+    return fmt::format("{} {}", report::significant(p.low, 4), report::significant(p.high, 4));
   };
   return {
       fmt::format("Step 2: the same with D = 64"),
@@ -127,13 +128,13 @@ Lines step_three(const Findings& f, autograd::DType dtype) {
       fmt::format("Step 3: MultiHeadAttention, C = 768, H = 12, x ~ N(0,1), {} (--dtype)",
                   autograd::name(dtype)),
       line("output shape: " + m.output.str(), "assert y.shape == x.shape", m.output == m.input),
-      line("attention params: " + grouped(m.parameters), "assert n_params == 4 * C ** 2",
+      line("attention params: " + report::grouped(m.parameters), "assert n_params == 4 * C ** 2",
            m.parameters == 4 * 768 * 768),
-      line(fmt::format("y1 - y2 at most {} in eval", significant(m.eval_difference, 2)),
+      line(fmt::format("y1 - y2 at most {} in eval", report::significant(m.eval_difference, 2)),
            "assert allclose(y1, y2)", m.eval_difference == 0),
       line(fmt::format("y changed at pos 5? {}", m.moved_as_printed ? "True" : "False"),
            "every position sees every other", m.moved_as_printed),
   };
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -7,7 +7,7 @@
 
 // The lesson's three listings as they run here, in lines for people.
 
-namespace experiments {
+namespace experiments::softmax {
 
 /// Step 1: the naked attention at D = 8: scores and weights of the first run, as printed and ours.
 std::vector<std::string> step_one(std::uint64_t seed);
@@ -16,4 +16,4 @@ std::vector<std::string> step_two(const Findings& findings);
 /// Step 3: what the listing around MultiHeadAttention prints and asserts.
 std::vector<std::string> step_three(const Findings& findings, autograd::DType dtype);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -5,7 +5,7 @@
 #include "autograd/array/elementwise.h"
 #include "autograd/array/reduce.h"
 
-namespace experiments {
+namespace experiments::softmax {
 
 using autograd::Array;
 
@@ -20,4 +20,4 @@ double printed_entropy(std::span<const double> p) {
   return -total;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

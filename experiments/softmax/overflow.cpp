@@ -10,7 +10,7 @@
 #include "experiments/softmax/overflow_rows.h"
 #include "experiments/softmax/scaling_checks.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::DType;
@@ -107,7 +107,7 @@ void Overflow::add_checks(DType dtype, Report& report) const {
 
 // The smallest D at which the largest of a row's four scores is on average at the limit.
 Index size_reaching(double limit, nn::Init init) {
-  const double m = expected_max(4);
+  const double m = measure::expected_max(4);
   const auto reaches = [&](Index d) {
     return m * std::sqrt(expected_score_square({.d_k = d, .seq_len = 4, .init = init})) >= limit;
   };
@@ -125,7 +125,7 @@ Index size_reaching(double limit, nn::Init init) {
 std::string last_good(Index seq_len, DType dtype) {
   const Breaks b = find_breaks(seq_len, dtype);
   const auto full = [dtype](double s) {
-    return dtype == DType::f32 ? fmt::format("{}", static_cast<float>(s)) : shortest(s);
+    return dtype == DType::f32 ? fmt::format("{}", static_cast<float>(s)) : report::shortest(s);
   };
   return fmt::format("{}: sum finite {}, exp finite {}, exp(-s) normal {}, not 0 {}",
                      autograd::name(dtype), full(b.sum), full(b.nan_above), full(b.subnormal),
@@ -149,9 +149,10 @@ std::vector<std::string> Overflow::notes() const {
       fmt::format("The lesson's code (W ~ N(0,1), T = 4): without the scale a row's largest score "
                   "is on average {} from D = {} on and {} from D = {} on; with q, k ~ N(0,1) only "
                   "from d_k = {} and {} on.",
-                  significant(f32, 4), size_reaching(f32, nn::Init::lesson), significant(f64, 4),
-                  size_reaching(f64, nn::Init::lesson), grouped(size_reaching(f32, nn::Init::unit)),
-                  grouped(size_reaching(f64, nn::Init::unit)))};
+                  report::significant(f32, 4), size_reaching(f32, nn::Init::lesson),
+                  report::significant(f64, 4), size_reaching(f64, nn::Init::lesson),
+                  report::grouped(size_reaching(f32, nn::Init::unit)),
+                  report::grouped(size_reaching(f64, nn::Init::unit)))};
 }
 
 Report Overflow::run(const Run& run) {
@@ -171,4 +172,4 @@ Report Overflow::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_overflow() { return std::make_unique<Overflow>(); }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,7 @@
 #include "autograd/array/softmax.h"
 #include "experiments/softmax/naive.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -99,8 +99,8 @@ Array row_of_scores(double top, Index T, DType dtype) {
 }
 
 Weights weights_of(const Array& scores, Method method) {
-  const Array weights =
-      method == Method::naive ? naive_softmax(scores) : softmax(scores, scores.rank() - 1);
+  const Array weights = method == Method::naive ? naive_softmax(scores)
+                                                : autograd::softmax(scores, scores.rank() - 1);
   return autograd::dispatch_float(scores.dtype(), "overflow", [&](auto tag) {
     using Real = decltype(tag);
     return compare<Real>(scores.read<Real>(), weights.read<Real>());
@@ -115,4 +115,4 @@ Breaks expected_breaks(Index T, DType dtype) {
   return dtype == DType::f32 ? expected<float>(T) : expected<double>(T);
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -6,7 +6,7 @@
 
 // Softmax as printed and softmax shifted, on one row of scores at a time, in f32 or f64.
 
-namespace experiments {
+namespace experiments::softmax {
 
 using autograd::Index;
 
@@ -38,4 +38,4 @@ Breaks find_breaks(Index T, autograd::DType dtype);
 /// max, -ln of the smallest normal number, -ln of half the smallest subnormal one.
 Breaks expected_breaks(Index T, autograd::DType dtype);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -1,18 +1,17 @@
-#include "experiments/softmax/scaling.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 
+#include "experiments/experiment.h"
 #include "experiments/measure/theory.h"
 #include "experiments/report/text.h"
 #include "experiments/softmax/scaling_checks.h"
 #include "experiments/softmax/scaling_trials.h"
 #include "experiments/softmax/scaling_words.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr Index kReferenceRows = 8192;  // at most
@@ -25,7 +24,7 @@ void check_size(double a, std::string_view part) {
   const double size = std::abs(a);
   if (size == 0 || (size >= kSmallestScale && size <= kLargestScale)) return;
   throw UsageError(fmt::format("--scale: expected 0 or a number of size {} to {}, got {}",
-                               kSmallestScale, kLargestScale, quote(part)));
+                               kSmallestScale, kLargestScale, report::quote(part)));
 }
 
 std::vector<nn::Scale> parse_scales(std::string_view text) {
@@ -37,8 +36,8 @@ std::vector<nn::Scale> parse_scales(std::string_view text) {
       scales.push_back(nn::Scale::parse(part));
       check_size(scales.back().factor(1), part);
     } catch (const autograd::ValueError&) {
-      throw UsageError(
-          fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}", quote(part)));
+      throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}",
+                                   report::quote(part)));
     }
     if (std::ranges::count(scales, scales.back()) > 1) {
       throw UsageError(fmt::format("--scale: got {} twice", scales.back().name()));
@@ -101,7 +100,7 @@ std::vector<Value> row_of(const Cell& cell) {
                          cell.dead_rows,
                          cell.gain.mean,
                          cell.gain.median};
-  for (const Summary& s : {cell.ds, cell.dq, cell.dk, cell.dv}) {
+  for (const measure::Summary& s : {cell.ds, cell.dq, cell.dk, cell.dv}) {
     row.insert(row.end(), {s.mean, s.median, s.p95, s.rms});
   }
   return row;
@@ -112,6 +111,8 @@ bool has_unchecked(const Series& series) {
       series, [](const Cell& cell) { return cell.factor == 0 || is_measurable(cell); });
 }
 
+/// What the factor of softmax(a q K^T) does to scores, weights and gradients, over a list of head
+/// sizes d_k and of scales, with every number held against what is known of it.
 class Scaling : public Experiment {
  public:
   void add_options(Options& options) override;
@@ -208,7 +209,7 @@ std::vector<Check> Scaling::slope_checks() const {
   for (const Series& series : series_) {
     const double slope = fit_gain(series).line.slope, a = series.front().factor;
     if (!std::isfinite(slope) || a != series.back().factor || a == 0) continue;
-    const double limit = -std::abs(a) * median_top_gap(seq_len_);
+    const double limit = -std::abs(a) * measure::median_top_gap(seq_len_);
     checks.push_back({series[0].scale + ": slope of ln(med gain) -> -a gap_T", CheckKind::asymptote,
                       slope, limit, std::abs(slope - limit), true});
   }
@@ -236,7 +237,7 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
   lines.push_back(
       fmt::format("Median gain over d_k = {}, on one logarithmic scale:", fmt::join(dk_, ", ")));
   for (const std::string& line :
-       sparklines(series_, run.unicode ? Glyphs::unicode : Glyphs::ascii)) {
+       sparklines(series_, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
     lines.push_back(line);
   }
   if (init_ != "unit") {
@@ -286,4 +287,4 @@ Report Scaling::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_scaling() { return std::make_unique<Scaling>(); }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

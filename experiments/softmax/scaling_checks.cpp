@@ -8,7 +8,7 @@
 
 #include "experiments/measure/theory.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr double kDead = 1e-3;
@@ -18,20 +18,22 @@ class Checks {
  public:
   Checks(Index d_k, std::string scale) : d_k_(d_k), scale_(std::move(scale)) {}
 
-  void within(CheckKind kind, const char* name, double measured, double predicted,
+  void within(report::CheckKind kind, const char* name, double measured, double predicted,
               double tolerance) {
     add({name, kind, measured, predicted, tolerance, std::abs(measured - predicted) <= tolerance});
   }
   void at_most(const char* name, double measured, double bound, double tolerance) {
-    add({name, CheckKind::bound, measured, bound, tolerance, measured <= bound + tolerance});
+    add({name, report::CheckKind::bound, measured, bound, tolerance,
+         measured <= bound + tolerance});
   }
   void limit(const char* name, double measured, double predicted) {
-    add({name, CheckKind::asymptote, measured, predicted, std::abs(measured - predicted), true});
+    add({name, report::CheckKind::asymptote, measured, predicted, std::abs(measured - predicted),
+         true});
   }
   std::vector<CellCheck> take() { return std::move(checks_); }
 
  private:
-  void add(Check check) { checks_.push_back({d_k_, scale_, std::move(check)}); }
+  void add(report::Check check) { checks_.push_back({d_k_, scale_, std::move(check)}); }
 
   Index d_k_;
   std::string scale_;
@@ -47,21 +49,23 @@ void add_exact(Checks& checks, const Cell& cell, const Samples& samples, Index t
     difference[i] = samples.trace[i] - samples.trace_by_parts[i];
   }
   const double trace = cell.trace.mean;
-  checks.within(CheckKind::identity, "E[tr J] = E[x.p]/sigma", trace, mean(samples.trace_by_parts),
-                tolerance(grouped_mean(difference, m), tests));
+  checks.within(report::CheckKind::identity, "E[tr J] = E[x.p]/sigma", trace,
+                measure::mean(samples.trace_by_parts),
+                measure::tolerance(measure::grouped_mean(difference, m), tests));
   if (cell.setting.d_k == 1) return;  // E[1/|q|] is infinite: no bound
-  const double bound = expected_max(cell.setting.seq_len) *
-                       expected_inverse_norm(cell.setting.d_k) / std::abs(cell.factor);
+  const double bound = measure::expected_max(cell.setting.seq_len) *
+                       measure::expected_inverse_norm(cell.setting.d_k) / std::abs(cell.factor);
   checks.at_most("E[tr J] <= m_T E[1/|q|]/a", trace, bound,
-                 tolerance(grouped_mean(samples.trace, m), tests));
+                 measure::tolerance(measure::grouped_mean(samples.trace, m), tests));
 }
 
 void add_reference(Checks& checks, const Cell& cell, const Samples& samples,
                    const Reference& reference, Index tests) {
   const auto compare = [&](const char* name, const std::vector<double>& rows,
-                           const Estimate& other) {
-    const Estimate own = grouped_mean(rows, cell.setting.queries());
-    checks.within(CheckKind::reference, name, own.mean, other.mean, tolerance(own, other, tests));
+                           const measure::Estimate& other) {
+    const measure::Estimate own = measure::grouped_mean(rows, cell.setting.queries());
+    checks.within(report::CheckKind::reference, name, own.mean, other.mean,
+                  measure::tolerance(own, other, tests));
   };
   compare("mean |J|", samples.jacobian, reference.jacobian);
   compare("mean H", samples.entropy, reference.entropy);
@@ -73,20 +77,24 @@ void add_limits(Checks& checks, const Cell& cell) {
   const Index T = cell.setting.seq_len;
   const double sigma = cell.sigma();
   if (sigma < 1.001) {  // 1 as sqrt_dk rounds it
-    checks.limit("mean H -> series in sigma", cell.entropy.mean, small_sigma_entropy(T, sigma));
-    checks.limit("mean |J| -> sqrt(T-1)/T", cell.jacobian.mean, small_sigma_jacobian(T));
+    checks.limit("mean H -> series in sigma", cell.entropy.mean,
+                 measure::small_sigma_entropy(T, sigma));
+    checks.limit("mean |J| -> sqrt(T-1)/T", cell.jacobian.mean, measure::small_sigma_jacobian(T));
   }
   if (sigma < 4) return;
-  checks.limit("mean |J| -> m_T/sigma", cell.jacobian.mean, large_sigma_jacobian(T, sigma));
+  checks.limit("mean |J| -> m_T/sigma", cell.jacobian.mean,
+               measure::large_sigma_jacobian(T, sigma));
   checks.limit("rms |J| -> (m_T/3sigma)^.5", cell.jacobian.rms,
-               std::sqrt(large_sigma_jacobian_square(T, sigma)));
+               std::sqrt(measure::large_sigma_jacobian_square(T, sigma)));
   checks.limit("med |J| ~ 2exp(-sigma gap_T)", cell.jacobian.median,
-               large_sigma_jacobian_median(T, sigma));
-  checks.limit("mean H -> pi^2/6 m_T/sigma", cell.entropy.mean, large_sigma_entropy(T, sigma));
-  checks.limit("1 - p_max -> ln 2 m_T/sigma", 1 - cell.p_max.mean, large_sigma_lost_mass(T, sigma));
+               measure::large_sigma_jacobian_median(T, sigma));
+  checks.limit("mean H -> pi^2/6 m_T/sigma", cell.entropy.mean,
+               measure::large_sigma_entropy(T, sigma));
+  checks.limit("1 - p_max -> ln 2 m_T/sigma", 1 - cell.p_max.mean,
+               measure::large_sigma_lost_mass(T, sigma));
   if (cell.setting.init != nn::Init::unit) return;  // dP and |k| are not those of the derivation
   // |dS| -> |J| |z| with z ~ N(0,1), and |dQ| -> a sqrt(d) |dS|: two keys share the row.
-  const double z = std::sqrt(2 / std::numbers::pi), m = expected_max(T);
+  const double z = std::sqrt(2 / std::numbers::pi), m = measure::expected_max(T);
   checks.limit("|dS| -> sqrt(2/pi) m_T/sigma", cell.ds.mean, z * m / sigma);
   checks.limit("|dQ| -> sqrt(2/pi) m_T", cell.dq.mean, z * m);
   checks.limit("rms |dQ| -> (sigma m_T/3)^.5", cell.dq.rms, std::sqrt(sigma * m / 3));
@@ -117,24 +125,25 @@ Cell make_cell(const Setting& setting, const nn::Scale& scale, const Samples& sa
   cell.setting = setting;
   cell.scale = scale.name();
   cell.factor = scale.factor(setting.d_k);
-  const double square = mean(samples.score_square), center = mean(samples.score_mean);
+  const double square = measure::mean(samples.score_square),
+               center = measure::mean(samples.score_mean);
   cell.score_std = std::sqrt(std::max(0.0, square - center * center));
-  cell.score_min = mean(samples.score_min);
-  cell.score_max = mean(samples.score_max);
-  cell.entropy = summarize(samples.entropy);
-  cell.p_max = summarize(samples.p_max);
-  cell.jacobian = summarize(samples.jacobian);
-  cell.trace = summarize(samples.trace);
-  cell.gain = summarize(samples.gain);
-  cell.ds = summarize(samples.ds);
-  cell.dq = summarize(samples.dq);
-  cell.dk = summarize(samples.dk);
-  cell.dv = summarize(samples.dv);
-  cell.step = summarize(samples.step);
+  cell.score_min = measure::mean(samples.score_min);
+  cell.score_max = measure::mean(samples.score_max);
+  cell.entropy = measure::summarize(samples.entropy);
+  cell.p_max = measure::summarize(samples.p_max);
+  cell.jacobian = measure::summarize(samples.jacobian);
+  cell.trace = measure::summarize(samples.trace);
+  cell.gain = measure::summarize(samples.gain);
+  cell.ds = measure::summarize(samples.ds);
+  cell.dq = measure::summarize(samples.dq);
+  cell.dk = measure::summarize(samples.dk);
+  cell.dv = measure::summarize(samples.dv);
+  cell.step = measure::summarize(samples.step);
   const auto dead = std::ranges::count_if(samples.jacobian, [](double j) { return j < kDead; });
   cell.dead_rows = static_cast<double>(dead) / static_cast<double>(setting.rows());
   std::vector<double> steps = samples.step;
-  cell.step_p99 = quantile(steps, 0.99);
+  cell.step_p99 = measure::quantile(steps, 0.99);
   return cell;
 }
 
@@ -144,8 +153,8 @@ bool is_measurable(const Cell& cell) {
                               ? static_cast<double>(std::numeric_limits<float>::epsilon())
                               : std::numeric_limits<double>::epsilon();
   const double sigma = cell.sigma();
-  const double lively =
-      static_cast<double>(cell.setting.rows()) * expected_max(cell.setting.seq_len) / sigma;
+  const double lively = static_cast<double>(cell.setting.rows()) *
+                        measure::expected_max(cell.setting.seq_len) / sigma;
   return sigma > 1000 * rounding && lively >= kFewestLively;
 }
 
@@ -163,11 +172,11 @@ std::vector<CellCheck> variance_checks(const Cell& cell, const Samples& samples,
   }
   std::vector<double> squares = samples.score_square;
   for (double& s : squares) s /= cell.factor * cell.factor;
-  const Estimate measured = grouped_mean(squares, 1);
+  const measure::Estimate measured = measure::grouped_mean(squares, 1);
   Checks checks(cell.setting.d_k, "");
-  checks.within(CheckKind::identity,
+  checks.within(report::CheckKind::identity,
                 cell.setting.init == nn::Init::unit ? "Var(q.k) = d" : "Var(q.k)", measured.mean,
-                expected_score_square(cell.setting), tolerance(measured, tests));
+                expected_score_square(cell.setting), measure::tolerance(measured, tests));
   return checks.take();
 }
 
@@ -186,13 +195,13 @@ namespace {
 
 // How near a check came to failing (1 is where it does); of limits the largest size comes first.
 double strain(const CellCheck& c) {
-  if (c.check.kind == CheckKind::asymptote) return static_cast<double>(c.d_k);
+  if (c.check.kind == report::CheckKind::asymptote) return static_cast<double>(c.d_k);
   const double off = c.check.measured - c.check.predicted;
-  return (c.check.kind == CheckKind::bound ? off : std::abs(off)) / c.check.tolerance;
+  return (c.check.kind == report::CheckKind::bound ? off : std::abs(off)) / c.check.tolerance;
 }
 
-Check named(const CellCheck& c) {
-  Check check = c.check;
+report::Check named(const CellCheck& c) {
+  report::Check check = c.check;
   const std::string scale = c.scale.empty() ? "" : " " + c.scale;
   check.name = fmt::format("d_k={}{}: {}", c.d_k, scale, check.name);
   return check;
@@ -200,7 +209,7 @@ Check named(const CellCheck& c) {
 
 }  // namespace
 
-std::vector<Check> condensed(const std::vector<CellCheck>& all) {
+std::vector<report::Check> condensed(const std::vector<CellCheck>& all) {
   std::vector<std::vector<const CellCheck*>> groups;
   for (const CellCheck& c : all) {
     const auto same = [&](const auto& group) {
@@ -211,7 +220,7 @@ std::vector<Check> condensed(const std::vector<CellCheck>& all) {
     if (found == groups.end()) groups.push_back({&c});
     else found->push_back(&c);
   }
-  std::vector<Check> shown;
+  std::vector<report::Check> shown;
   for (const auto& group : groups) {
     const auto worst =
         std::ranges::max_element(group, {}, [](const CellCheck* c) { return strain(*c); });
@@ -224,4 +233,4 @@ std::vector<Check> condensed(const std::vector<CellCheck>& all) {
   return shown;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,9 @@
 #include "experiments/softmax/scaling_reference.h"
 #include "experiments/softmax/scaling_trials.h"
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 /// What the table shows of one size under one scale.
 struct Cell {
@@ -17,7 +19,7 @@ struct Cell {
   double factor;                // a
   double score_std;             // of all scores
   double score_min, score_max;  // means over trials of a trial's smallest and largest score
-  Summary entropy, p_max, jacobian, trace, gain, ds, dq, dk, dv, step;
+  measure::Summary entropy, p_max, jacobian, trace, gain, ds, dq, dk, dv, step;
   double dead_rows;  // share of rows with |J|_F < 1e-3
   double step_p99;   // of the logits' move by one unit-rate step on q
 
@@ -42,7 +44,7 @@ bool is_measurable(const Cell& cell);
 struct CellCheck {
   Index d_k;
   std::string scale;  // "" for what no scale changes
-  Check check;
+  report::Check check;
 };
 /// How many checks that may fail a run of so many sizes and scales makes at most: their tolerances
 /// leave all of them together the chance of failing that one would have at 4 standard errors.
@@ -56,6 +58,6 @@ std::vector<CellCheck> variance_checks(const Cell& cell, const Samples& samples,
 
 /// What the report shows of them: of each relation under each scale, all sizes at which it failed,
 /// or else the size that came closest to it; of a limit, the largest size.
-std::vector<Check> condensed(const std::vector<CellCheck>& all);
+std::vector<report::Check> condensed(const std::vector<CellCheck>& all);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

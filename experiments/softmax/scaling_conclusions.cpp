@@ -7,7 +7,7 @@
 
 // The closing sentences of a scaling run.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 std::string num(double x) { return fmt::format("{:.3g}", x); }
@@ -61,7 +61,7 @@ std::string against(const Number& a, const Number& b, const std::string& whose =
   return fmt::format("{} against {}{} ({})", a.text(), b.text(), whose, times(a, b));
 }
 
-double tail_index(const Summary& s) { return s.mean == 0 ? 0 : s.rms / s.mean; }
+double tail_index(const measure::Summary& s) { return s.mean == 0 ? 0 : s.rms / s.mean; }
 
 const Series* find(std::span<const Series> all, const char* scale) {
   for (const Series& series : all) {
@@ -188,4 +188,4 @@ std::vector<std::string> conclusions(std::span<const Series> all) {
   return sentences;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -7,7 +7,7 @@
 
 // Draws the random numbers of trials.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -79,4 +79,4 @@ Trials draw_trials(const Setting& setting, Index first, Index count) {
   return trials;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -5,7 +5,7 @@
 
 #include "autograd/machine/parallel.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 // SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
@@ -103,10 +103,10 @@ std::vector<Reference> run_reference(const ReferenceSetting& setting,
   });
   std::vector<Reference> results;
   for (std::size_t f = 0; f < factors.size(); ++f) {
-    results.push_back(
-        {grouped_mean(jacobian[f], 1), grouped_mean(entropy[f], 1), grouped_mean(p_max[f], 1)});
+    results.push_back({measure::grouped_mean(jacobian[f], 1), measure::grouped_mean(entropy[f], 1),
+                       measure::grouped_mean(p_max[f], 1)});
   }
   return results;
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -6,11 +6,13 @@
 
 #include "experiments/measure/statistics.h"
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 /// What independent rows of s = a |q| z, z ~ N(0,1)^T, q ~ N(0, I_d), give.
 struct Reference {
-  Estimate jacobian, entropy, p_max;
+  measure::Estimate jacobian, entropy, p_max;
 };
 struct ReferenceSetting {
   Index d_k, seq_len, rows;
@@ -21,4 +23,4 @@ struct ReferenceSetting {
 std::vector<Reference> run_reference(const ReferenceSetting& setting,
                                      std::span<const double> factors);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -7,7 +7,7 @@
 
 // What is measured of each row, from the engine's values and gradients.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 // Euclidean norm; eight lanes, so that the compiler may vectorise it.
@@ -165,4 +165,4 @@ void measure(const Pass& pass, double a, Index first, Samples& out) {
   });
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -3,7 +3,9 @@
 #include "experiments/softmax/scaling_trials.h"
 #include "nn/attention.h"
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 /// Some trials after forward and backward: values and gradients of q, k, v, scores and weights; and
 /// K dQ, how far a step along dQ moves the logits before their factor.
@@ -16,4 +18,4 @@ struct Pass {
 /// factor of the scores.
 void measure(const Pass& pass, double a, Index first, Samples& out);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

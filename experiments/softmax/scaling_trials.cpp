@@ -8,7 +8,7 @@
 #include "experiments/softmax/scaling_rows.h"
 #include "nn/attention.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Tensor;
@@ -95,4 +95,4 @@ double bytes_of(const Setting& setting, std::size_t scales, int threads) {
          at_once * chunk * trial_elements(setting) * static_cast<double>(item_size(setting.dtype));
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

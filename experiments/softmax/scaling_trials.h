@@ -14,7 +14,7 @@
 // row is one query of it. L = sum(softmax(a Q K^T) V * G) with G ~ N(0,1) / sqrt(d), so that, for
 // V ~ N(0,1), every entry of dP = G V^T is N(0,1) whatever d is.
 
-namespace experiments {
+namespace experiments::softmax {
 
 using autograd::Index;
 
@@ -77,4 +77,4 @@ struct RowStats {
 template <class T>
 RowStats row_stats(std::span<const T> scores, std::span<const T> weights);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <limits>
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 // A number in a sentence.
 std::string num(double x) { return fmt::format("{:.3g}", x); }
 
-std::string interval(const LineFit& line) {
+std::string interval(const measure::LineFit& line) {
   return fmt::format("[{}, {}]", num(line.slope - line.half_width),
                      num(line.slope + line.half_width));
 }
@@ -37,14 +37,14 @@ GainFit fit_gain(const Series& series) {
     logs.push_back(std::log(static_cast<double>(cell.setting.d_k)));
     gains.push_back(std::log(cell.gain.median));
   }
-  fit.line = fit_line(roots, gains);
-  fit.power_r2 = fit_line(logs, gains).r2;
+  fit.line = measure::fit_line(roots, gains);
+  fit.power_r2 = measure::fit_line(logs, gains).r2;
   if (!roots.empty()) fit.range = roots.back() - roots.front();
   return fit;
 }
 
 std::string verdict(const GainFit& fit) {
-  const LineFit& line = fit.line;
+  const measure::LineFit& line = fit.line;
   std::string omitted;
   if (!fit.left_out.empty()) {
     omitted = fmt::format("; left out, below rounding: d_k = {}", fmt::join(fit.left_out, ", "));
@@ -63,7 +63,7 @@ std::string verdict(const GainFit& fit) {
   return measured + law + fits + omitted;
 }
 
-std::vector<std::string> sparklines(std::span<const Series> all, Glyphs glyphs) {
+std::vector<std::string> sparklines(std::span<const Series> all, report::Glyphs glyphs) {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   std::size_t width = 0;
   for (const Series& series : all) {
@@ -78,7 +78,7 @@ std::vector<std::string> sparklines(std::span<const Series> all, Glyphs glyphs) 
     std::vector<double> gains;
     for (const Cell& cell : series) gains.push_back(cell.gain.median);
     lines.push_back(fmt::format("{:{}}  {}  {} to {}", series[0].scale, width,
-                                sparkline(gains, low, high, glyphs), num(gains.front()),
+                                report::sparkline(gains, low, high, glyphs), num(gains.front()),
                                 num(gains.back())));
   }
   return lines;
@@ -102,4 +102,4 @@ std::string next_command(std::span<const Series> all) {
   return "gradlab scaling --seq-len 1024 --dk 64 (GPT-2's real shape)";
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -11,7 +11,9 @@
 // What the numbers of a scaling run say, in words. Nothing here is known beforehand: each clause is
 // picked by comparing measured numbers.
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 /// The cells of one scale, by rising d_k.
 using Series = std::vector<Cell>;
@@ -22,7 +24,7 @@ double rounding_floor(autograd::DType dtype);
 
 /// ln(median gain) against sqrt(d_k), over the sizes whose median is above rounding.
 struct GainFit {
-  LineFit line;                 // against sqrt(d_k)
+  measure::LineFit line;        // against sqrt(d_k)
   double power_r2 = 0;          // of the rival, ln(median gain) against ln(d_k)
   double range = 0;             // of sqrt(d_k)
   std::vector<Index> left_out;  // sizes
@@ -32,7 +34,7 @@ GainFit fit_gain(const Series& series);
 std::string verdict(const GainFit& fit);
 
 /// "none     ####=-:. 0.12 to 9.4e-05", all series on one scale.
-std::vector<std::string> sparklines(std::span<const Series> all, Glyphs glyphs);
+std::vector<std::string> sparklines(std::span<const Series> all, report::Glyphs glyphs);
 
 /// What happens to the median row, and what to the means. `all` is one Series a scale, each at the
 /// same sizes.
@@ -41,4 +43,4 @@ std::vector<std::string> conclusions(std::span<const Series> all);
 /// A command worth running after this one, with its reason.
 std::string next_command(std::span<const Series> all);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/softmax/variance_pairs.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 constexpr Index kFewestBatches = 32;  // below that the standard errors mean little
@@ -76,16 +76,17 @@ std::vector<Column> columns() {
 void Variance::add(const PairSetting& setting, const PairScores& scores, Report& report) const {
   const auto d = static_cast<double>(setting.d);
   const Index pairs = setting.batches * kPairs;
-  const Estimate mean = grouped_mean(scores.mean, 1), ratio = grouped_mean(scores.square, 1),
-                 kurtosis = excess_kurtosis(scores.square, scores.fourth);
-  const Estimate variance{d * ratio.mean, d * ratio.error, ratio.groups};
+  const measure::Estimate mean = measure::grouped_mean(scores.mean, 1),
+                          ratio = measure::grouped_mean(scores.square, 1),
+                          kurtosis = excess_kurtosis(scores.square, scores.fourth);
+  const measure::Estimate variance{d * ratio.mean, d * ratio.error, ratio.groups};
   const auto tails = static_cast<double>(scores.bins.front() + scores.bins.back());
   report.rows.push_back({std::int64_t{setting.d}, std::int64_t{pairs}, mean.mean, mean.error,
                          variance.mean, variance.error, ratio.mean, kurtosis.mean, kurtosis.error,
                          6 / d, tails / static_cast<double>(pairs)});
   const auto tests = static_cast<Index>(2 * dk_.size());
-  const auto check = [&](const char* what, const Estimate& e, double expected) {
-    const double allowed = tolerance(e, tests);
+  const auto check = [&](const char* what, const measure::Estimate& e, double expected) {
+    const double allowed = measure::tolerance(e, tests);
     report.checks.push_back({fmt::format("d_k={}: {}", setting.d, what), CheckKind::identity,
                              e.mean, expected, allowed, std::abs(e.mean - expected) <= allowed});
   };
@@ -96,7 +97,7 @@ void Variance::add(const PairSetting& setting, const PairScores& scores, Report&
 std::vector<std::string> Variance::notes(const Run& run) const {
   std::int64_t total = 0;
   for (const std::int64_t count : bins_) total += count;
-  std::vector<Bar> bars;
+  std::vector<report::Bar> bars;
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     const std::string label =
         bin == 0           ? "below -4"
@@ -109,14 +110,15 @@ std::vector<std::string> Variance::notes(const Run& run) const {
       fmt::format("{} pairs a size, q, k ~ N(0, I_d); +- is a standard error over {} independent "
                   "batches, of the kurtosis by the jackknife. Kurtosis is 3 + 6/d. Of a normal z "
                   "{} lie beyond 4.",
-                  grouped(batches(run) * kPairs), grouped(batches(run)),
-                  significant(2 * normal_share(0), 2)),
+                  report::grouped(batches(run) * kPairs), report::grouped(batches(run)),
+                  report::significant(2 * normal_share(0), 2)),
       "",
       fmt::format(
           "z = q.k / sqrt(d) at d_k = {}, the bars, and the normal curve, the strokes; both "
           "in percent at the right:",
           drawn_)};
-  for (std::string& line : histogram(bars, 60, run.unicode ? Glyphs::unicode : Glyphs::ascii)) {
+  for (std::string& line :
+       report::histogram(bars, 60, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
     lines.push_back(std::move(line));
   }
   return lines;
@@ -145,4 +147,4 @@ Report Variance::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_variance() { return std::make_unique<Variance>(); }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

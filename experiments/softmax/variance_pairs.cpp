@@ -10,7 +10,7 @@
 #include "autograd/array/random.h"
 #include "autograd/machine/parallel.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -81,7 +81,7 @@ PairScores run_pairs(const PairSetting& setting, const std::function<void(double
   return out;
 }
 
-Estimate excess_kurtosis(std::span<const double> square, std::span<const double> fourth) {
+measure::Estimate excess_kurtosis(std::span<const double> square, std::span<const double> fourth) {
   const auto n = static_cast<double>(square.size());
   const double squares = std::accumulate(square.begin(), square.end(), 0.0),
                fourths = std::accumulate(fourth.begin(), fourth.end(), 0.0);
@@ -90,9 +90,9 @@ Estimate excess_kurtosis(std::span<const double> square, std::span<const double>
     const double m2 = (squares - square[i]) / (n - 1), m4 = (fourths - fourth[i]) / (n - 1);
     without.push_back(m4 / (m2 * m2) - 3);
   }
-  const Estimate parts = grouped_mean(without, 1);
+  const measure::Estimate parts = measure::grouped_mean(without, 1);
   const double whole = n * fourths / (squares * squares) - 3;
   return {n * whole - (n - 1) * parts.mean, (n - 1) * parts.error, parts.groups};
 }
 
-}  // namespace experiments
+}  // namespace experiments::softmax

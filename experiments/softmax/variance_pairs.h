@@ -11,7 +11,9 @@
 // Scores q.k of independent q, k ~ N(0, I_d). A batch is 32 queries against 32 keys: its 1,024
 // scores are uncorrelated but not independent, batches are independent.
 
-namespace experiments {
+namespace experiments::softmax {
+
+using autograd::Index;
 
 inline constexpr Index kSide = 32, kPairs = kSide * kSide;
 
@@ -38,6 +40,6 @@ PairScores run_pairs(const PairSetting& setting, const std::function<void(double
 /// E[z^4] / E[z^2]^2 - 3 of scores with mean 0, from batch means. Value and standard error by the
 /// jackknife over batches: a ratio of heavy-tailed means has a bias and an error that no formula
 /// for normal data gives.
-Estimate excess_kurtosis(std::span<const double> square, std::span<const double> fourth);
+measure::Estimate excess_kurtosis(std::span<const double> square, std::span<const double> fourth);
 
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -12,7 +12,7 @@
 #include "experiments/tools/peak.h"
 #include "experiments/tools/workloads.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 constexpr const char* kPeak = "peak";
@@ -112,7 +112,7 @@ void Bench::time_all(std::vector<Workload> works, const Run& run, Report& report
       if (work.tokens == 0) continue;
       const double rate = static_cast<double>(work.tokens) / timing.median;
       report.notes.push_back(fmt::format("{}: {} tokens/s with {} thread{}.", work.name,
-                                         grouped(std::llround(rate)), threads,
+                                         report::grouped(std::llround(rate)), threads,
                                          threads == 1 ? "" : "s"));
     }
   }
@@ -132,4 +132,4 @@ Report Bench::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_bench() { return std::make_unique<Bench>(); }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -6,7 +6,7 @@
 
 #include "experiments/measure/statistics.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using Call = std::function<void()>;
@@ -41,7 +41,7 @@ bool is_wanted(std::ptrdiff_t sample, double spent, double seconds, const Patien
 }
 
 Timing summary(std::vector<double>& samples) {
-  return {quantile(samples, 0.5), *std::ranges::min_element(samples), std::ssize(samples)};
+  return {measure::quantile(samples, 0.5), *std::ranges::min_element(samples), std::ssize(samples)};
 }
 
 }  // namespace
@@ -76,11 +76,11 @@ Ratio time_beside(const Call& yardstick, const Call& call, const Patience& patie
     spent += took;
     before = after;
   }
-  return {summary(samples), quantile(ratios, 0.5)};
+  return {summary(samples), measure::quantile(ratios, 0.5)};
 }
 
 Timing time_of(const Call& call, const Patience& patience) {
   return time_in_turns({&call, 1}, patience).front();
 }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace experiments {
+namespace experiments::tools {
 
 /// Seconds of one call, of several samples.
 struct Timing {
@@ -39,4 +39,4 @@ struct Ratio {
 Ratio time_beside(const std::function<void()>& yardstick, const std::function<void()>& call,
                   const Patience& patience);
 
-}  // namespace experiments
+}  // namespace experiments::tools

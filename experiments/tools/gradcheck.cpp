@@ -8,7 +8,7 @@
 #include "experiments/report/text.h"
 #include "nn/gradcheck/module_cases.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using autograd::GradcheckCase;
@@ -37,7 +37,7 @@ std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& 
   std::vector<std::string> names = {"all"};
   for (const GradcheckCase& c : cases) names.push_back(c.name);
   throw UsageError(fmt::format("{}: expected a name of gradcheck --list, or all, got {}{}", flag,
-                               quote(name), did_you_mean(name, names)));
+                               report::quote(name), report::did_you_mean(name, names)));
 }
 
 /// check_case, where also an op that throws has failed.
@@ -109,7 +109,7 @@ class Gradcheck : public Experiment {
         "kinks: points where the function bends, held to the slopes on both sides.");
     report.failed = !failed.empty();
     report.failure = fmt::format("{} of {} gradients are wrong: {}", failed.size(), chosen_.size(),
-                                 join(failed, ", "));
+                                 report::join(failed, ", "));
     return report;
   }
 
@@ -145,4 +145,4 @@ class Gradcheck : public Experiment {
 
 std::unique_ptr<Experiment> make_gradcheck() { return std::make_unique<Gradcheck>(); }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -19,7 +19,7 @@
 #define GRADLAB_OPENMP_VERSION "unknown"
 #endif
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 std::string compiler() {
@@ -78,7 +78,7 @@ class Info : public Experiment {
     const auto add = [&report](const char* name, const std::string& value) {
       report.rows.push_back({name, value});
     };
-    add("gradlab", version());
+    add("gradlab", cli::version());
     add("build", GRADLAB_BUILD_TYPE);
     add("compiler", compiler());
     add("instruction_set", instruction_set());
@@ -99,4 +99,4 @@ class Info : public Experiment {
 
 std::unique_ptr<Experiment> make_info() { return std::make_unique<Info>(); }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -8,7 +8,7 @@
 #include "nn/clip.h"
 #include "nn/optim.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using autograd::Generator;
@@ -140,16 +140,17 @@ nn::GPTConfig nano_gpt(DType dtype) {
 
 Workload scaling_rows(const std::vector<Index>& d_k, Index rows, DType dtype) {
   const std::vector<nn::Scale> scales = {nn::Scale::none(), nn::Scale::sqrt_dk()};
-  std::vector<Setting> settings;
+  std::vector<softmax::Setting> settings;
   double flops = 0;
   for (const Index d : d_k) {
-    const Index trials = (rows + Setting::queries_of(16) - 1) / Setting::queries_of(16);
+    const Index trials =
+        (rows + softmax::Setting::queries_of(16) - 1) / softmax::Setting::queries_of(16);
     settings.push_back({.d_k = d, .seq_len = 16, .trials = trials, .dtype = dtype});
     flops += 7 * 2 * real(settings.back().rows()) * 16 * real(d) * real(std::ssize(scales));
   }
   const auto call = [=] {
-    for (const Setting& setting : settings) {
-      run_trials(setting, scales, chunk_of(setting), [](double) {});
+    for (const softmax::Setting& setting : settings) {
+      softmax::run_trials(setting, scales, softmax::chunk_of(setting), [](double) {});
     }
   };
   return {.name = "scaling",
@@ -158,4 +159,4 @@ Workload scaling_rows(const std::vector<Index>& d_k, Index rows, DType dtype) {
           .prepare = [=]() -> std::function<void()> { return call; }};
 }
 
-}  // namespace experiments
+}  // namespace experiments::tools

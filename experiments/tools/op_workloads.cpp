@@ -5,7 +5,7 @@
 #include "autograd/array/matmul.h"
 #include "experiments/tools/workloads.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using autograd::Array;
@@ -108,4 +108,4 @@ Workload chain(Index nodes, DType dtype) {
           .prepare = prepare};
 }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -4,7 +4,9 @@
 
 #include "autograd/machine/parallel.h"
 
-namespace experiments {
+namespace experiments::tools {
+
+using autograd::Index;
 namespace {
 
 using autograd::DType;
@@ -78,4 +80,4 @@ double fma_burst(DType dtype, Index rounds, int threads) {
   return results.front();
 }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -2,7 +2,7 @@
 
 #include "autograd/array/dtype.h"
 
-namespace experiments {
+namespace experiments::tools {
 
 /// Floating-point operations that fma_burst(dtype, rounds) does on one thread.
 double fma_flops(autograd::DType dtype, std::ptrdiff_t rounds);
@@ -15,4 +15,4 @@ double fma_burst(autograd::DType dtype, std::ptrdiff_t rounds, int threads);
 /// Bits of a vector of fma_burst: 512, 256 or 128.
 int fma_bits();
 
-}  // namespace experiments
+}  // namespace experiments::tools

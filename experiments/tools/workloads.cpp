@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 constexpr Index kBatch = 12;  // of the nanoGPT recipe
@@ -73,4 +73,4 @@ std::vector<Workload> all_workloads(DType dtype) {
   return all;
 }
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -13,7 +13,7 @@
 // where there are products. Elementwise ops count each operation on an element once, exp, tanh and
 // erf as one.
 
-namespace experiments {
+namespace experiments::tools {
 
 using autograd::DType;
 using autograd::Index;
@@ -72,4 +72,4 @@ Workload scaling_rows(const std::vector<Index>& d_k, Index rows, DType dtype);
 std::vector<Workload> headline_workloads(DType dtype);
 std::vector<Workload> all_workloads(DType dtype);
 
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -18,7 +18,7 @@
 
 #include "experiments/cli/errors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr std::string_view kPrefix = ".gradlab-";
@@ -159,7 +159,7 @@ void AtomicFile::sync_folder() {
 }
 
 void AtomicFile::fail() const {
-  throw IoError(fmt::format("{}: {}", shown_, std::strerror(errno)));
+  throw cli::IoError(fmt::format("{}: {}", shown_, std::strerror(errno)));
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

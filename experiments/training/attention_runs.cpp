@@ -9,7 +9,7 @@
 #include "nn/linear.h"
 #include "nn/optim.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::DType;
@@ -192,4 +192,4 @@ void AttentionRuns::compare() {
   for (std::size_t i = 0; i < unscaled_.size(); ++i) unscaled_[i]->compare(*scaled_, gaps_[i]);
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

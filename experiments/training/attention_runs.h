@@ -10,7 +10,9 @@
 
 // The same attention layer trained with the scale and, under other settings, without it.
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// adamw decays too; so does momentum, through the gradient.
 enum class Rule { sgd, momentum, adamw };
@@ -74,4 +76,4 @@ class AttentionRuns {
   Index step_ = 0;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

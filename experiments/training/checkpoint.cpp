@@ -12,7 +12,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using nlohmann::json;
@@ -30,8 +30,8 @@ constexpr std::string_view kMetric = "gradlab.metric.";
 constexpr const char* kCurrentVersion = "1";
 
 [[noreturn]] void wrong(std::string_view key, std::string_view expected, std::string_view got) {
-  throw DataError(
-      fmt::format("metadata {}: expected {}, got {}", quote(key, 100), expected, quote(got)));
+  throw cli::DataError(fmt::format("metadata {}: expected {}, got {}", report::quote(key, 100),
+                                   expected, report::quote(got)));
 }
 
 /// The JSON in `text`, a discarded value if there is none. (A 0 would end it unseen.)
@@ -50,7 +50,7 @@ std::optional<T> number(std::string_view text) {
 
 const std::string& required(const Metadata& metadata, const std::string& key) {
   const auto found = metadata.find(key);
-  if (found == metadata.end()) throw DataError(fmt::format("metadata '{}' is missing", key));
+  if (found == metadata.end()) throw cli::DataError(fmt::format("metadata '{}' is missing", key));
   return found->second;
 }
 
@@ -82,8 +82,8 @@ const std::string& checked_config(const std::string& text) {
 }
 
 bool is_utf8(std::string_view text) {
-  for (; !text.empty(); text.remove_prefix(utf8_length(text)))
-    if (utf8_length(text) == 0) return false;
+  for (; !text.empty(); text.remove_prefix(report::utf8_length(text)))
+    if (report::utf8_length(text) == 0) return false;
   return true;
 }
 
@@ -130,7 +130,7 @@ Metadata metadata_of(const Checkpoint& checkpoint) {
     metadata[fmt::format("{}{}", kGenerator, name)] =
         fmt::format("{} {}", state.seed, state.next_stream);
   for (const auto& [name, value] : checkpoint.metrics)
-    metadata[fmt::format("{}{}", kMetric, name)] = shortest(value);
+    metadata[fmt::format("{}{}", kMetric, name)] = report::shortest(value);
   return metadata;
 }
 
@@ -149,14 +149,14 @@ Checkpoint from_metadata(const Metadata& metadata) {
       checkpoint.metrics[key.substr(kMetric.size())] = metric_of(key, text);
     else if (view.starts_with(kOurs) && key != kVersion && key != kStep && key != kConfig &&
              key != kVocabulary)
-      throw DataError(fmt::format("metadata {}: unknown", quote(key, 100)));
+      throw cli::DataError(fmt::format("metadata {}: unknown", report::quote(key, 100)));
   }
   return checkpoint;
 }
 
 /// error.what() behind the name of the file.
-[[noreturn]] void rethrow(const std::string& path, const DataError& error) {
-  throw DataError(fmt::format("{}: {}", quote(path, 100), error.what()));
+[[noreturn]] void rethrow(const std::string& path, const cli::DataError& error) {
+  throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
 }
 
 void check(const Checkpoint& checkpoint) {
@@ -164,8 +164,8 @@ void check(const Checkpoint& checkpoint) {
   checked_config(checkpoint.config_json);
   for (const auto& [name, tensor] : checkpoint.model)
     if (name.starts_with(kOptimizer))
-      throw DataError(fmt::format("model tensor {}: '{}' is for the optimizer's", quote(name, 100),
-                                  kOptimizer));
+      throw cli::DataError(fmt::format("model tensor {}: '{}' is for the optimizer's",
+                                       report::quote(name, 100), kOptimizer));
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
                      const FileSystem& system) {
   try {
     check(checkpoint);
-  } catch (const DataError& error) {
+  } catch (const cli::DataError& error) {
     rethrow(path, error);
   }
   Safetensors content{.tensors = checkpoint.model, .metadata = metadata_of(checkpoint)};
@@ -193,9 +193,9 @@ Checkpoint load_checkpoint(const std::string& path) {
       else checkpoint.model.emplace(name, std::move(tensor));
     }
     return checkpoint;
-  } catch (const DataError& error) {
+  } catch (const cli::DataError& error) {
     rethrow(path, error);
   }
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -7,7 +7,7 @@
 
 #include "experiments/training/safetensors.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// A training run at one step: what it takes to go on as if it had never stopped. One safetensors
 /// file: the model's tensors under their own names, the optimizer's with "optimizer." before them,
@@ -38,4 +38,4 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
 /// See read_safetensors. DataError also for metadata that is missing, unknown or malformed.
 Checkpoint load_checkpoint(const std::string& path);
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -14,25 +14,27 @@
 #include "experiments/training/loaded_model.h"
 #include "experiments/training/text_data.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kMostShown = 100;  // characters of a path in a message
 
-std::string shown(const std::string& path) { return quote(path, kMostShown); }
+std::string shown(const std::string& path) { return report::quote(path, kMostShown); }
 
 /// A JSON list of as many texts as the model has tokens.
 std::vector<std::string> read_vocabulary(const std::string& path, Index size) {
   const json list = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
   const auto is_text = [](const json& entry) { return entry.is_string(); };
   if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_text)) {
-    throw DataError(fmt::format("{}: expected a JSON list of texts, one a token", shown(path)));
+    throw cli::DataError(
+        fmt::format("{}: expected a JSON list of texts, one a token", shown(path)));
   }
   if (std::ssize(list) != size) {
-    throw DataError(fmt::format("{}: expected {} texts, one for each row of wte.weight, got {}",
-                                shown(path), size, list.size()));
+    throw cli::DataError(
+        fmt::format("{}: expected {} texts, one for each row of wte.weight, got {}", shown(path),
+                    size, list.size()));
   }
   return list.get<std::vector<std::string>>();
 }
@@ -58,8 +60,8 @@ TrainConfig config_of(const nn::GPTConfig& c) {
 void check_representable(const LoadedModel& model) {
   const TrainConfig& c = model.stored().config;
   const auto refuse = [&](const char* what, const std::string& value, const char* expected) {
-    throw DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 know only {}", model.shown(),
-                                what, value, expected));
+    throw cli::DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 know only {}", model.shown(),
+                                     what, value, expected));
   };
   const std::string scale = model.config().scale.name();
   if (scale != "sqrt_dk") refuse("scale", scale, "sqrt_dk");
@@ -147,8 +149,8 @@ Report Convert::read_foreign() const {
   ForeignGpt gpt;
   try {
     gpt = from_foreign(content.tensors, *n_head_);
-  } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", shown(input_), error.what()));
+  } catch (const cli::DataError& error) {
+    throw cli::DataError(fmt::format("{}: {}", shown(input_), error.what()));
   }
   if (gpt.config.n_embd % *n_head_ != 0) {
     throw UsageError(fmt::format("--n-head {} does not divide the n_embd {} of {}", *n_head_,
@@ -170,7 +172,7 @@ Report Convert::read_foreign() const {
   done.notes.push_back(fmt::format("{} layout; gelu {}. Next: gradlab sample --out-dir {}",
                                    gpt.layout == Layout::conv1d ? "GPT-2's" : "nanoGPT's",
                                    gpt.config.gelu == nn::Gelu::erf ? "erf" : "tanh",
-                                   shell_word(output_)));
+                                   report::shell_word(output_)));
   return done;
 }
 
@@ -198,4 +200,4 @@ Report Convert::write_foreign() const {
 
 std::unique_ptr<Experiment> make_convert() { return std::make_unique<Convert>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

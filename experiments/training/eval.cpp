@@ -15,7 +15,7 @@
 #include "experiments/training/trainer.h"
 #include "experiments/training/vocabulary.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr Index kMostWindows = 64;        // a batch
@@ -25,7 +25,7 @@ constexpr std::size_t kMostShown = 100;   // characters of a path in a message
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (; !text.empty(); ++count) {
-    text.remove_prefix(std::max<std::size_t>(utf8_length(text), 1));
+    text.remove_prefix(std::max<std::size_t>(report::utf8_length(text), 1));
   }
   return count;
 }
@@ -81,7 +81,7 @@ Index Eval::windows_at_once() const {
 }
 
 HeldOut Eval::text(const std::string& path) const {
-  const std::string shown = quote(path, kMostShown);
+  const std::string shown = report::quote(path, kMostShown);
   const Vocabulary vocabulary(loaded_->vocabulary());
   return held_out(vocabulary.encode(read_text(path), shown), loaded_->config(), windows_at_once(),
                   shown);
@@ -148,7 +148,7 @@ Report Eval::run(const Run& run) {
       loaded().shown(),
       is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
                             "own",
-                            quote(path, kMostShown), loaded().config().block_size)
+                            report::quote(path, kMostShown), loaded().config().block_size)
               : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;
 }
@@ -157,4 +157,4 @@ Report Eval::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_eval() { return std::make_unique<Eval>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -5,7 +5,7 @@
 
 #include "nn/module.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// While it lives, `model` is in evaluation mode and nothing is recorded; then every module gets
 /// back the mode that it had.
@@ -31,4 +31,4 @@ class EvalMode {
   autograd::NoGrad no_grad_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

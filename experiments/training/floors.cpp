@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 /// -ln of the smoothed frequency of what was seen `count` times among `total`.
@@ -57,4 +57,4 @@ Floors floors(std::span<const std::int64_t> train, std::span<const std::int64_t>
           bigram_floor(train, validation, vocab_size)};
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

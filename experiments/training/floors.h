@@ -8,7 +8,9 @@
 // What predictors without a network reach, in nats a token: a trained model has to be below them.
 // Counts start at kSmoothing, so that what was never seen is not impossible.
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 inline constexpr double kSmoothing = 0.1;
 
@@ -30,4 +32,4 @@ struct Floors {
 Floors floors(std::span<const std::int64_t> train, std::span<const std::int64_t> validation,
               Index vocab_size);
 
-}  // namespace experiments
+}  // namespace experiments::training

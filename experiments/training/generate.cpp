@@ -6,7 +6,7 @@
 
 #include "experiments/training/eval_mode.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::fail;
@@ -75,4 +75,4 @@ void generate(nn::GPT& model, std::vector<std::int64_t> tokens, Index count,
   }
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -7,7 +7,7 @@
 
 #include "nn/gpt.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// How the next token is drawn from softmax(logits / temperature).
 struct Sampling {
@@ -26,4 +26,4 @@ void generate(nn::GPT& model, std::vector<std::int64_t> tokens, nn::Index count,
               const Sampling& sampling, autograd::RandomKey key,
               const std::function<bool(std::int64_t)>& take);
 
-}  // namespace experiments
+}  // namespace experiments::training

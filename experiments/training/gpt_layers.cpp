@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 namespace {
 
 using autograd::Shape;
@@ -147,4 +149,4 @@ LayerTotal total(const std::vector<Layer>& layers, std::size_t first) {
   return sum;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

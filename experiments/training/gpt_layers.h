@@ -8,7 +8,7 @@
 
 // What a GPT is made of and costs, worked out from its config alone: no weight is allocated.
 
-namespace experiments {
+namespace experiments::training {
 
 struct WeightShape {
   std::string name;  // "weight"
@@ -47,4 +47,4 @@ struct LayerTotal {
 };
 LayerTotal total(const std::vector<Layer>& layers, std::size_t first);
 
-}  // namespace experiments
+}  // namespace experiments::training

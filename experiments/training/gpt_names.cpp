@@ -12,7 +12,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/safetensors_header.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Shape;
@@ -77,7 +77,8 @@ State plain(const State& foreign) {
     const bool is_mask = name.ends_with(".attn.bias") && tensor.rank() == 4;
     if (is_mask || name.ends_with(".attn.masked_bias")) continue;
     if (!plain.emplace(name, tensor).second)
-      throw DataError(fmt::format("tensor {}: comes twice, once as {}", label(name), label(full)));
+      throw cli::DataError(
+          fmt::format("tensor {}: comes twice, once as {}", label(name), label(full)));
   }
   return plain;
 }
@@ -115,16 +116,16 @@ void check_names(const State& state, const std::vector<Parameter>& expected, Nam
   for (const auto& [name, tensor] : state)
     if (!known.contains(name)) unknown.push_back(name);
   if (missing.empty() && unknown.empty()) return;
-  throw DataError(fmt::format("no GPT: {}{}{}", listed("missing", missing),
-                              missing.empty() || unknown.empty() ? "" : "; ",
-                              listed("unknown", unknown)));
+  throw cli::DataError(fmt::format("no GPT: {}{}{}", listed("missing", missing),
+                                   missing.empty() || unknown.empty() ? "" : "; ",
+                                   listed("unknown", unknown)));
 }
 
 /// The sizes of a table of vectors.
 std::pair<Index, Index> table_sizes(const State& state, const std::string& name) {
   const Shape& shape = state.at(name).shape();
   if (shape.rank() != 2 || shape.numel() == 0)
-    throw DataError(
+    throw cli::DataError(
         fmt::format("tensor {}: expected a table (rows, n_embd), got {}", name, shape.str()));
   return {shape[0], shape[1]};
 }
@@ -139,20 +140,20 @@ void check_tensors(const State& state, const std::vector<Parameter>& expected, L
                    Name side) {
   const autograd::DType dtype = state.at("wte.weight").dtype();
   if (!autograd::is_float(dtype))
-    throw DataError(fmt::format("tensor wte.weight: expected floats, got {}", name(dtype)));
+    throw cli::DataError(fmt::format("tensor wte.weight: expected floats, got {}", name(dtype)));
   for (const Parameter& parameter : expected) {
     const Tensor& tensor = state.at(parameter.*side);
     const Shape shape = parameter.shape_in(layout);
     if (tensor.shape() != shape)
-      throw DataError(fmt::format(
+      throw cli::DataError(fmt::format(
           "tensor {}: expected shape {}, got {}{}", parameter.*side, shape.str(),
           tensor.shape().str(),
           parameter.kind == Kind::projection
               ? fmt::format(" (n_embd is {}; one layout for all layers)", expected[0].shape[1])
               : ""));
     if (tensor.dtype() != dtype)
-      throw DataError(fmt::format("tensor {}: expected {} as in wte.weight, got {}",
-                                  parameter.*side, name(dtype), name(tensor.dtype())));
+      throw cli::DataError(fmt::format("tensor {}: expected {} as in wte.weight, got {}",
+                                       parameter.*side, name(dtype), name(tensor.dtype())));
   }
 }
 
@@ -211,4 +212,4 @@ State to_foreign(const State& ours, Layout layout) {
   return foreign;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -2,7 +2,7 @@
 
 #include "nn/gpt.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// How a GPT of other programs keeps the weights of its attention and Mlp: (out, in) as nn::Linear
 /// does (nanoGPT, minGPT), or (in, out) as the "Conv1D" of GPT-2's own files does.
@@ -28,4 +28,4 @@ ForeignGpt from_foreign(const nn::State& foreign, nn::Index n_head);
 /// lm_head.weight also where it is tied. DataError as above.
 nn::State to_foreign(const nn::State& ours, Layout layout);
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -8,7 +8,7 @@
 #include "autograd/ops.h"
 #include "experiments/softmax/scaling_trials.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::DType;
@@ -82,7 +82,7 @@ Row measure(std::span<const double> logits, std::span<const double> u) {
   Row row{.logits = moments_of(logits), .max_logit = largest(logits)};
   if (logits.size() < 2) return row;
   const std::vector<double> p = softmax(logits);
-  const RowStats stats = row_stats(logits, std::span<const double>(p));
+  const softmax::RowStats stats = softmax::row_stats(logits, std::span<const double>(p));
   row.entropy = stats.entropy / std::log(static_cast<double>(p.size()));
   row.p_max = stats.p_max;
   row.dead = stats.jacobian < kDead;
@@ -173,4 +173,4 @@ std::vector<HeadStats> head_stats(const Tensor& q, const Tensor& k, double scale
   return heads;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

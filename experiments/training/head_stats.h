@@ -5,7 +5,7 @@
 #include "autograd/tensor.h"
 #include "nn/config.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// How large logits may grow before training is known to diverge: above 1e3 warn, above 1e4 or not
 /// finite alarm.
@@ -32,4 +32,4 @@ struct HeadStats {
 std::vector<HeadStats> head_stats(const autograd::Tensor& q, const autograd::Tensor& k,
                                   double scale, nn::Causal causal);
 
-}  // namespace experiments
+}  // namespace experiments::training

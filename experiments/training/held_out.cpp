@@ -7,7 +7,7 @@
 #include "experiments/cli/errors.h"
 #include "experiments/training/floors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 autograd::Tensor rows(std::span<const std::int64_t> tokens, Index width) {
@@ -21,7 +21,7 @@ HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
   const Index T = config.block_size, train = std::ssize(text) * 9 / 10;
   const auto validation = std::span(text).subspan(static_cast<std::size_t>(train));
   if (std::ssize(validation) <= T) {
-    throw DataError(
+    throw cli::DataError(
         fmt::format("{}: {} of its {} tokens are to validate by, block size {} needs "
                     "at least {}",
                     shown, validation.size(), text.size(), T, T + 1));
@@ -40,4 +40,4 @@ HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
   return out;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

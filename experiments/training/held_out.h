@@ -5,7 +5,9 @@
 #include "experiments/training/source.h"
 #include "experiments/training/tokenizer.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// What a trained model is measured by, and what knowing little reaches on it.
 struct HeldOut {
@@ -18,4 +20,4 @@ struct HeldOut {
 HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
                  const std::string& shown);
 
-}  // namespace experiments
+}  // namespace experiments::training

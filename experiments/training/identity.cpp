@@ -10,7 +10,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/training/attention_runs.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::DType;
@@ -167,13 +167,14 @@ std::string verdict(const std::vector<Case>& all) {
 
 std::vector<std::string> Identity::notes(const std::vector<Case>& all, const Run& run) const {
   const auto shown = [](double difference) {
-    return std::isnan(difference) ? std::string("beyond all numbers") : significant(difference, 2);
+    return std::isnan(difference) ? std::string("beyond all numbers")
+                                  : report::significant(difference, 2);
   };
   return {
       fmt::format("{} steps on B = 4 sequences of T = {}, C = 16, with fixed normal inputs and "
                   "targets. Both types, whatever --dtype says. momentum and adamw decay their "
                   "weights; sgd and momentum have {} times the rate of adamw, {}.",
-                  steps(run), seq_len_, kSgdRate, significant(learning_rate_, 3)),
+                  steps(run), seq_len_, kSgdRate, report::significant(learning_rate_, 3)),
       "Each run has no scale and is held to the one with 1/sqrt(d). rescaled: W_q, W_k and their "
       "biases start at d^(-1/4) times the other's, with rate times d^(-1/2) and decay d^(1/2) "
       "(SGD), or rate times d^(-1/4), eps and decay d^(1/4) (AdamW). naive_eps: the same, with eps "
@@ -214,4 +215,4 @@ Report Identity::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_identity() { return std::make_unique<Identity>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

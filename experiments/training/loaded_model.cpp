@@ -8,7 +8,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_layers.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Shape;
@@ -20,24 +20,24 @@ constexpr std::size_t kMostShown = 100;  // characters of a path or name in a me
 StoredConfig checked_config(const std::string& json, const std::string& shown) {
   StoredConfig stored = parse_config(json, shown);
   try {
-    Parser parser;
+    cli::Parser parser;
     TrainConfig config;
     config.add_to(parser.options());
     parser.parse(stored.config.words());
     config.validate();
     stored.config = config;
-  } catch (const UsageError& error) {
-    throw DataError(fmt::format("{}: its config: {}", shown, error.what()));
+  } catch (const cli::UsageError& error) {
+    throw cli::DataError(fmt::format("{}: its config: {}", shown, error.what()));
   }
   return stored;
 }
 
 Index block_size_of(const nn::State& state, const std::string& shown) {
   const auto found = state.find("wpe.weight");
-  if (found == state.end()) throw DataError(shown + ": has no tensor 'wpe.weight'");
+  if (found == state.end()) throw cli::DataError(shown + ": has no tensor 'wpe.weight'");
   const Shape& shape = found->second.shape();
   if (shape.rank() != 2 || shape[0] < 1) {
-    throw DataError(
+    throw cli::DataError(
         fmt::format("{}: wpe.weight: expected (block size, n_embd), got {}", shown, shape.str()));
   }
   return shape[0];
@@ -48,36 +48,37 @@ void check_state(const nn::State& state, const nn::GPTConfig& config, const std:
   for (const auto& [name, shape] : expected) {
     const auto found = state.find(name);
     if (found == state.end()) {
-      throw DataError(
+      throw cli::DataError(
           fmt::format("{}: has no tensor '{}', which its config asks for", shown, name));
     }
     const Tensor& tensor = found->second;
     if (tensor.shape() != shape) {
-      throw DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
-                                  shape.str(), tensor.shape().str()));
+      throw cli::DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
+                                       shape.str(), tensor.shape().str()));
     }
     if (tensor.dtype() != config.dtype) {
-      throw DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
-                                  autograd::name(config.dtype), autograd::name(tensor.dtype())));
+      throw cli::DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
+                                       autograd::name(config.dtype),
+                                       autograd::name(tensor.dtype())));
     }
   }
   if (state.size() == expected.size()) return;
   nn::State rest = state;
   for (const WeightShape& weight : expected) rest.erase(weight.name);
-  throw DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
-                              quote(rest.begin()->first, kMostShown)));
+  throw cli::DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
+                                   report::quote(rest.begin()->first, kMostShown)));
 }
 
 }  // namespace
 
 LoadedModel::LoadedModel(const RunFolder& folder)
-    : LoadedModel(folder.load(), quote(folder.checkpoint_path(), kMostShown)) {}
+    : LoadedModel(folder.load(), report::quote(folder.checkpoint_path(), kMostShown)) {}
 
 LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
     : shown_(std::move(shown)),
       checkpoint_(std::move(checkpoint)),
       stored_(checked_config(checkpoint_.config_json, shown_)) {
-  if (vocabulary().empty()) throw DataError(shown_ + ": its vocabulary is empty");
+  if (vocabulary().empty()) throw cli::DataError(shown_ + ": its vocabulary is empty");
   const nn::DType dtype = stored_.dtype == "f32" ? nn::DType::f32 : nn::DType::f64;
   config_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
   check_state(state(), config_, shown_);
@@ -110,4 +111,4 @@ double LoadedModel::forward_bytes(Index batch, nn::DType dtype) const {
   return of(autograd::item_size(dtype)) * (parameters + of(batch) * sequence);
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

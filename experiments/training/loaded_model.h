@@ -7,7 +7,9 @@
 #include "experiments/training/run_folder.h"
 #include "experiments/training/train_config.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// A GPT as its checkpoint alone tells of it. Before any of it is made, the config is held against
 /// the tensors: a size that only one of them claims is a DataError, not an allocation.
@@ -37,4 +39,4 @@ class LoadedModel {
   nn::GPTConfig config_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

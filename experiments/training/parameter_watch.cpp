@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Array;
@@ -64,4 +64,4 @@ std::vector<ParameterStats> ParameterWatch::after() {
   return all;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

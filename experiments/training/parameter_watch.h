@@ -6,7 +6,7 @@
 
 #include "nn/module.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// What one optimizer step did to one parameter. Euclidean norms.
 struct ParameterStats {
@@ -38,4 +38,4 @@ class ParameterWatch {
   std::optional<std::vector<Memory>> memory_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -12,7 +12,7 @@
 #include "experiments/training/recall_run.h"
 #include "experiments/training/recall_words.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 /// `gradlab recall`: how many steps one attention head takes to learn associative recall.
@@ -164,9 +164,9 @@ std::string figure(const std::vector<RecallRun>& runs, const Run& run) {
     std::vector<double> gains;
     for (std::size_t i = 0; i < shown; ++i)
       gains.push_back(r.checks()[shown < 2 ? 0 : i * (count - 1) / (shown - 1)].head.gain);
-    out +=
-        fmt::format("{:>4} {:<8} {:<{}}  {} steps\n", r.setting().d_k, r.setting().scale.name(),
-                    sparkline(gains, kLow, kHigh, glyphs_of(run)), kMost, r.checks().back().step);
+    out += fmt::format("{:>4} {:<8} {:<{}}  {} steps\n", r.setting().d_k, r.setting().scale.name(),
+                       report::sparkline(gains, kLow, kHigh, attention::glyphs_of(run)), kMost,
+                       r.checks().back().step);
   }
   return out;
 }
@@ -186,4 +186,4 @@ Report Recall::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_recall() { return std::make_unique<Recall>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

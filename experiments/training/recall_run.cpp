@@ -6,7 +6,7 @@
 #include "autograd/ops.h"
 #include "nn/embedding.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Tensor;
@@ -143,4 +143,4 @@ double RecallRun::final_accuracy() const {
   return share_right((*model_)(batch.x, nullptr), batch);
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

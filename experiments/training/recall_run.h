@@ -11,7 +11,9 @@
 
 // One attention head that learns to look things up.
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 struct RecallSetting {
   Index d_k = 16;
@@ -68,4 +70,4 @@ class RecallRun {
   std::vector<RecallCheck> checks_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -9,7 +9,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 /// The runs of one d_k and one scale, which differ in their seeds.
@@ -47,8 +47,9 @@ std::string steps_text(const Group& group, double best) {
                     share = fmt::format("{} of {} runs", learnt, group.runs.size());
   const double steps = group.steps();
   if (std::isinf(steps)) return fmt::format("{} learns in {}", name, share);
-  std::string text = fmt::format("{} takes {} steps", name, significant(steps, 2));
-  if (steps > best) text += fmt::format(" ({} times as many)", significant(steps / best, 2));
+  std::string text = fmt::format("{} takes {} steps", name, report::significant(steps, 2));
+  if (steps > best)
+    text += fmt::format(" ({} times as many)", report::significant(steps / best, 2));
   if (learnt < std::ssize(group.runs)) text += fmt::format(", and learns in {}", share);
   return text;
 }
@@ -58,15 +59,15 @@ std::string line_of(Index d_k, std::vector<Group> groups) {
   std::ranges::stable_sort(groups, {}, &Group::steps);
   std::vector<std::string> parts;
   for (const Group& g : groups) parts.push_back(steps_text(g, groups.front().steps()));
-  return fmt::format("d_k = {}: {}.", d_k, join(parts, "; "));
+  return fmt::format("d_k = {}: {}.", d_k, report::join(parts, "; "));
 }
 
 std::string course(const Group& g) {
   return fmt::format("{} its gain goes from {} to {} and its dead rows from {} to {}",
-                     g.scale.name(), significant(g.mean(&HeadStats::gain, first), 2),
-                     significant(g.mean(&HeadStats::gain, last), 2),
-                     percent(g.mean(&HeadStats::dead_rows, first)),
-                     percent(g.mean(&HeadStats::dead_rows, last)));
+                     g.scale.name(), report::significant(g.mean(&HeadStats::gain, first), 2),
+                     report::significant(g.mean(&HeadStats::gain, last), 2),
+                     report::percent(g.mean(&HeadStats::dead_rows, first)),
+                     report::percent(g.mean(&HeadStats::dead_rows, last)));
 }
 
 /// none against sqrt_dk over all d_k; "" without both.
@@ -109,8 +110,9 @@ std::vector<std::string> recall_words(std::span<const RecallRun> runs) {
       "examples, looked at every {}; nan: not within {}. accuracy: of {} others. H, gain and "
       "dead rows: of the queries asked for, at step 0, halfway, and at the end. Of several seeds "
       "the lines below take the middle one.",
-      s.pairs, s.symbols, s.symbols, s.width, significant(s.learning_rate, 2), s.batch_size,
-      percent(kLearnt), kCheckBatch, kCheckEvery, s.max_iters, grouped(kFinalBatch))};
+      s.pairs, s.symbols, s.symbols, s.width, report::significant(s.learning_rate, 2), s.batch_size,
+      report::percent(kLearnt), kCheckBatch, kCheckEvery, s.max_iters,
+      report::grouped(kFinalBatch))};
   const std::vector<Group> groups = groups_of(runs);
   std::vector<Index> sizes;
   for (const Group& g : groups)
@@ -125,4 +127,4 @@ std::vector<std::string> recall_words(std::span<const RecallRun> runs) {
   return lines;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 
 #include "experiments/training/recall_run.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// What runs of equal settings but for d_k, scale and seed came to, in sentences: the set-up, a
 /// line for each d_k, and none against sqrt_dk where there are both. At least one run.
@@ -16,4 +16,4 @@ std::vector<std::string> recall_words(std::span<const RecallRun> runs);
 /// learnt.
 double median_steps(std::span<const RecallRun* const> runs);
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -15,11 +15,11 @@
 #include "experiments/report/text.h"
 #include "experiments/training/atomic_file.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 [[noreturn]] void fail_io(const std::string& shown) {
-  throw IoError(fmt::format("cannot write {}: {}", shown, std::strerror(errno)));
+  throw cli::IoError(fmt::format("cannot write {}: {}", shown, std::strerror(errno)));
 }
 
 struct Kept {
@@ -52,21 +52,21 @@ void RunFolder::create() const {
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (error || !std::filesystem::is_directory(path_, error)) {
-    throw IoError(fmt::format("cannot make the folder {}: {}", quote(path_),
-                              error ? error.message() : "it is a file"));
+    throw cli::IoError(fmt::format("cannot make the folder {}: {}", report::quote(path_),
+                                   error ? error.message() : "it is a file"));
   }
 }
 
 void RunFolder::write(const std::string& file, const std::string& text) const {
   const std::string target = path_ + '/' + file;
-  AtomicFile out(target, fmt::format("cannot write {}", quote(target)));
+  AtomicFile out(target, fmt::format("cannot write {}", report::quote(target)));
   out.write(text);
   out.commit();
 }
 
 MetricsLog::MetricsLog(const RunFolder& folder, std::int64_t first) {
   const std::string path = folder.path() + "/metrics.jsonl";
-  shown_ = quote(path);
+  shown_ = report::quote(path);
   const Kept kept = first > 0 ? lines_before(path, first) : Kept{};
   last_evaluation_ = kept.last_evaluation;
   folder.write("metrics.jsonl", kept.lines);
@@ -97,6 +97,8 @@ void MetricsLog::add_watch(std::int64_t iteration, const std::vector<StatsRow>& 
   write_line(line.dump());
 }
 
-void MetricsLog::write_line(const std::string& object) { write_all(fd_, object + '\n', shown_); }
+void MetricsLog::write_line(const std::string& object) {
+  cli::write_all(fd_, object + '\n', shown_);
+}
 
-}  // namespace experiments
+}  // namespace experiments::training

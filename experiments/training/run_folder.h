@@ -8,7 +8,7 @@
 #include "experiments/training/checkpoint.h"
 #include "experiments/training/watch.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// The folder of a training run:
 ///   config.json          the options of the run
@@ -58,4 +58,4 @@ class MetricsLog {
   std::int64_t last_evaluation_ = -1;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

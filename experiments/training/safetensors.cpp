@@ -9,7 +9,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/safetensors_header.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -50,11 +50,11 @@ void write_safetensors(const std::string& path, const Safetensors& content,
   std::string text;
   try {
     text = format_header(header);
-  } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", quote(path, 100), error.what()));
+  } catch (const cli::DataError& error) {
+    throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
   }
   const std::uint64_t length = text.size();
-  AtomicFile file(path, fmt::format("cannot write {}", quote(path, 100)), system);
+  AtomicFile file(path, fmt::format("cannot write {}", report::quote(path, 100)), system);
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(text);
   for (const TensorEntry& entry : header.tensors)
@@ -62,4 +62,4 @@ void write_safetensors(const std::string& path, const Safetensors& content,
   file.commit();
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 #include "experiments/training/atomic_file.h"
 #include "nn/module.h"
 
-namespace experiments {
+namespace experiments::training {
 
 /// What a safetensors file holds: tensors and texts, each under a name.
 /// Layout: the length of the header (8 bytes, little-endian), the header (a JSON object, filled up
@@ -29,4 +29,4 @@ void write_safetensors(const std::string& path, const Safetensors& content,
 /// format, IoError for one that cannot be read; both name the path.
 Safetensors read_safetensors(const std::string& path);
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -10,20 +10,20 @@
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr const char* kMetadata = "__metadata__";
 
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
-  throw DataError(fmt::format(text, std::forward<Args>(args)...));
+  throw cli::DataError(fmt::format(text, std::forward<Args>(args)...));
 }
 
 std::string encoding_names() {
   std::vector<std::string> names;
   for (const Encoding& encoding : kEncodings) names.emplace_back(encoding.name);
-  return join(names, ", ");
+  return report::join(names, ", ");
 }
 
 /// What nlohmann::json calls for each thing that it reads. Its own parser would take the last of
@@ -55,7 +55,7 @@ class HeaderReader {
   std::string expected() const;
   [[noreturn]] void wrong(const std::string& got) const { refuse("{}, got {}", expected(), got); }
   void once(std::set<std::string>& seen, const std::string& key, const std::string& where) const {
-    if (!seen.insert(key).second) refuse("{}: {} comes twice", where, quote(key, 100));
+    if (!seen.insert(key).second) refuse("{}: {} comes twice", where, report::quote(key, 100));
   }
   std::string tensor() const { return fmt::format("tensor {}", label(entry_.name)); }
   void finish_tensor();
@@ -74,7 +74,8 @@ std::string HeaderReader::expected() const {
     case Place::root:
       return fmt::format("{}: expected an object",
                          key_ == kMetadata ? key_ : fmt::format("tensor {}", label(key_)));
-    case Place::metadata: return fmt::format("metadata {}: expected a text", quote(key_, 100));
+    case Place::metadata:
+      return fmt::format("metadata {}: expected a text", report::quote(key_, 100));
     case Place::tensor:
       if (key_ == "dtype") return fmt::format("{}: dtype: expected a text", tensor());
       return fmt::format("{}: {}: expected a list of whole numbers", tensor(), key_);
@@ -107,10 +108,11 @@ bool HeaderReader::string(std::string& value) {
     const auto* found = std::find_if(std::begin(kEncodings), std::end(kEncodings),
                                      [&](const Encoding& e) { return e.name == value; });
     if (found == std::end(kEncodings))
-      refuse("{}: unknown dtype {} (expected {})", tensor(), quote(value), encoding_names());
+      refuse("{}: unknown dtype {} (expected {})", tensor(), report::quote(value),
+             encoding_names());
     entry_.encoding = found;
   } else {
-    wrong(quote(value));
+    wrong(report::quote(value));
   }
   return true;
 }
@@ -140,7 +142,8 @@ bool HeaderReader::key(std::string& key) {
     once(metadata_keys_, key, kMetadata);
   } else {
     if (key != "dtype" && key != "shape" && key != "data_offsets")
-      refuse("{}: unknown field {} (expected dtype, shape, data_offsets)", tensor(), quote(key));
+      refuse("{}: unknown field {} (expected dtype, shape, data_offsets)", tensor(),
+             report::quote(key));
     once(fields_, key, tensor());
   }
   key_ = std::move(key);
@@ -190,9 +193,9 @@ void HeaderReader::finish_tensor() {
 
 void check_characters(std::string_view text) {
   if (!text.starts_with('{'))
-    refuse("header: expected an object, got {}", quote(text.substr(0, 1)));
+    refuse("header: expected an object, got {}", report::quote(text.substr(0, 1)));
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text.substr(i));
+    const std::size_t length = report::utf8_length(text.substr(i));
     if (length == 0) refuse("header: byte {} is not UTF-8", i + 1);
     // The end of the text to nlohmann::json.
     if (text[i] == '\0') refuse("header: byte {} is 0", i + 1);
@@ -218,14 +221,14 @@ std::string json_text(const std::string& text, const std::string& what) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::type_error&) {
-    refuse("{} {} is not UTF-8", what, quote(text, 100));
+    refuse("{} {} is not UTF-8", what, report::quote(text, 100));
   }
 }
 
 }  // namespace
 
 std::string label(std::string_view tensor) {
-  const std::string quoted = quote(tensor.substr(0, 400), 100);
+  const std::string quoted = report::quote(tensor.substr(0, 400), 100);
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -241,20 +244,22 @@ SafetensorsHeader parse_header(std::string_view text) {
 std::string format_header(const SafetensorsHeader& header) {
   std::vector<std::string> parts, texts;
   for (const auto& [key, text] : header.metadata)
-    texts.push_back(fmt::format("{}:{}", json_text(key, "metadata key"),
-                                json_text(text, fmt::format("metadata {}:", quote(key, 100)))));
-  if (!texts.empty()) parts.push_back(fmt::format(R"("{}":{{{}}})", kMetadata, join(texts, ",")));
+    texts.push_back(
+        fmt::format("{}:{}", json_text(key, "metadata key"),
+                    json_text(text, fmt::format("metadata {}:", report::quote(key, 100)))));
+  if (!texts.empty())
+    parts.push_back(fmt::format(R"("{}":{{{}}})", kMetadata, report::join(texts, ",")));
   for (const TensorEntry& entry : header.tensors) {
     if (entry.name == kMetadata) refuse("no tensor can be called {}", kMetadata);
     parts.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                 json_text(entry.name, "tensor name"), entry.encoding->name,
                                 fmt::join(entry.shape.sizes(), ","), entry.begin, entry.end));
   }
-  std::string text = fmt::format("{{{}}}", join(parts, ","));
+  std::string text = fmt::format("{{{}}}", report::join(parts, ","));
   text.resize((text.size() + 7) / 8 * 8, ' ');
   if (text.size() > kMaxHeaderBytes)
     refuse("header: at most {} bytes, got {}", kMaxHeaderBytes, text.size());
   return text;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -10,7 +10,7 @@
 
 // The header of a safetensors file, as text and as facts. For safetensors*.cpp.
 
-namespace experiments {
+namespace experiments::training {
 
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // of the format's own reader
 
@@ -49,4 +49,4 @@ SafetensorsHeader parse_header(std::string_view text);
 /// too long.
 std::string format_header(const SafetensorsHeader& header);
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -15,7 +15,7 @@
 #include "experiments/training/safetensors.h"
 #include "experiments/training/safetensors_header.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Array;
@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little);
 class InputFile {
  public:
   explicit InputFile(const std::string& path)
-      : shown_(quote(path, 100)),
+      : shown_(report::quote(path, 100)),
         fd_(open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat at {};
     if (fd_ < 0) fail(std::strerror(errno));
@@ -49,7 +49,7 @@ class InputFile {
       const ssize_t got = ::read(fd_, bytes, count);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail(std::strerror(errno));
-      if (got == 0) throw DataError("truncated while it was being read");
+      if (got == 0) throw cli::DataError("truncated while it was being read");
       bytes += got;
       count -= static_cast<std::size_t>(got);
     }
@@ -57,7 +57,7 @@ class InputFile {
 
  private:
   [[noreturn]] void fail(const char* why) const {
-    throw IoError(fmt::format("cannot read {}: {}", shown_, why));
+    throw cli::IoError(fmt::format("cannot read {}: {}", shown_, why));
   }
 
   std::string shown_;
@@ -69,23 +69,24 @@ class InputFile {
 SafetensorsHeader read_header(InputFile& file) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length)
-    throw DataError(
+    throw cli::DataError(
         fmt::format("truncated: the size is {} bytes, at least 8 expected", file.size()));
   file.read(&length, sizeof length);
   if (length == 0 || length > kMaxHeaderBytes)
-    throw DataError(
+    throw cli::DataError(
         fmt::format("header length: expected 1 to {} bytes, got {}", kMaxHeaderBytes, length));
   const std::uint64_t rest = file.size() - sizeof length;
   if (length > rest)
-    throw DataError(fmt::format("truncated: header of {} bytes expected, {} given", length, rest));
+    throw cli::DataError(
+        fmt::format("truncated: header of {} bytes expected, {} given", length, rest));
   std::string text(length, '\0');
   file.read(text.data(), text.size());
   SafetensorsHeader header = parse_header(text);
   const std::uint64_t data = header.tensors.empty() ? 0 : header.tensors.back().end;
   if (data != rest - length)
-    throw DataError(fmt::format("{}: {} bytes of data expected, {} given",
-                                data > rest - length ? "truncated" : "wrong size", data,
-                                rest - length));
+    throw cli::DataError(fmt::format("{}: {} bytes of data expected, {} given",
+                                     data > rest - length ? "truncated" : "wrong size", data,
+                                     rest - length));
   return header;
 }
 
@@ -124,8 +125,8 @@ Array read_bools(InputFile& file, const TensorEntry& entry) {
     const auto* bad =
         std::find_if(bytes, bytes + out.size(), [](unsigned char b) { return b > 1; });
     if (bad != bytes + out.size())
-      throw DataError(fmt::format("tensor {}: BOOL at {}: expected 0 or 1, got {}",
-                                  label(entry.name), bad - bytes, *bad));
+      throw cli::DataError(fmt::format("tensor {}: BOOL at {}: expected 0 or 1, got {}",
+                                       label(entry.name), bad - bytes, *bad));
   });
 }
 
@@ -149,9 +150,9 @@ Safetensors read_safetensors(const std::string& path) {
     for (const TensorEntry& entry : header.tensors)
       content.tensors.emplace(entry.name, autograd::Tensor(read_array(file, entry)));
     return content;
-  } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: {}", quote(path, 100), error.what()));
+  } catch (const cli::DataError& error) {
+    throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
   }
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

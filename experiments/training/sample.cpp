@@ -12,7 +12,7 @@
 #include "experiments/training/samples.h"
 #include "experiments/training/vocabulary.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr std::uint64_t kDraws = 0x73616d706c655f64;  // streams of the tokens and of the prompts
@@ -24,7 +24,7 @@ std::string shown(std::string_view text) {
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find_first_of("\n\t", begin), text.size());
-    out += printable(text.substr(begin, end - begin));
+    out += report::printable(text.substr(begin, end - begin));
     if (end < text.size()) out += text[end];
     begin = end + 1;
   }
@@ -137,8 +137,9 @@ std::vector<Sample::Prompt> Sample::prompts(const Run& run, const Vocabulary& vo
   if (is_task) {
     const Index length = std::ssize(prompt.tokens), block = loaded().config().block_size;
     if (length > block) {
-      throw DataError(fmt::format("--prompt: expected at most the {} tokens of task {}, got {}",
-                                  block, loaded().stored().config.task_name(), length));
+      throw cli::DataError(
+          fmt::format("--prompt: expected at most the {} tokens of task {}, got {}", block,
+                      loaded().stored().config.task_name(), length));
     }
     prompt.count = block + 1 - length;
   }
@@ -159,9 +160,9 @@ void Sample::write(nn::GPT& model, const Prompt& prompt, Index number, const Run
       run.progress((static_cast<double>(number) +
                     static_cast<double>(written) / static_cast<double>(count)) /
                    static_cast<double>(num_samples_));
-    } else if (interrupted()) {
+    } else if (cli::interrupted()) {
       run.stream("\n");
-      throw_if_interrupted();
+      cli::throw_if_interrupted();
     }
     return true;
   };
@@ -188,4 +189,4 @@ Report Sample::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_sample() { return std::make_unique<Sample>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 
 #include "experiments/training/eval_mode.h"
 
-namespace experiments {
+namespace experiments::training {
 
 std::int64_t start_token(const std::vector<std::string>& vocabulary) {
   const auto line = std::ranges::find(vocabulary, "\n");
@@ -50,4 +50,4 @@ std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabula
   return lines;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

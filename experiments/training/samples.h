@@ -7,7 +7,9 @@
 #include "experiments/training/generate.h"
 #include "experiments/training/source.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// What a text goes on from where nothing is given: a new line, or the first token where the
 /// vocabulary has none.
@@ -21,4 +23,4 @@ std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabula
 std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
                         const Batch& batch);
 
-}  // namespace experiments
+}  // namespace experiments::training

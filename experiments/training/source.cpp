@@ -6,7 +6,7 @@
 #include "experiments/training/tasks.h"
 #include "experiments/training/text_data.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr Index kWindowsAtOnce = 64;
@@ -37,7 +37,7 @@ class TextSource : public Source {
     return batches;
   }
   std::vector<Floor> floors() const override {
-    const Floors floors = experiments::floors(
+    const Floors floors = training::floors(
         data_.tokens(Split::train), data_.tokens(Split::validation), std::ssize(vocabulary()));
     return {{"uniform", floors.uniform}, {"unigram", floors.unigram}, {"bigram", floors.bigram}};
   }
@@ -84,4 +84,4 @@ std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t see
   return std::make_unique<TaskSource>(make_task(config.task_name(), config.task_options()), seed);
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -8,7 +8,9 @@
 #include "experiments/training/batch.h"
 #include "experiments/training/train_config.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// A loss that knowing little of the data reaches, in nats a token.
 struct Floor {
@@ -35,4 +37,4 @@ class Source {
 /// By --data or --task. IoError and DataError as TextData throws them.
 std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed);
 
-}  // namespace experiments
+}  // namespace experiments::training

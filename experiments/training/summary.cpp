@@ -8,7 +8,7 @@
 #include "experiments/training/gpt_layers.h"
 #include "experiments/training/loaded_model.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 struct Preset {
@@ -31,7 +31,7 @@ std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
   for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return fmt::format("{} {}", significant(bytes, 3), kUnits[unit]);
+  return fmt::format("{} {}", report::significant(bytes, 3), kUnits[unit]);
 }
 
 /// "2.92e+11" as "292 G".
@@ -39,7 +39,7 @@ std::string count_text(double count) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P", " E"};
   std::size_t unit = 0;
   for (; count >= 1000 && unit + 1 < std::size(kUnits); ++unit) count /= 1000;
-  return significant(count, 3) + kUnits[unit];
+  return report::significant(count, 3) + kUnits[unit];
 }
 
 class Summary : public Experiment {
@@ -106,7 +106,7 @@ std::vector<std::string> Summary::underlying_options() {
   std::vector<std::string> words = {
       "--n-layer",    text(base_.n_layer),     "--n-head",     text(base_.n_head),
       "--n-embd",     text(base_.n_embd),      "--block-size", text(base_.block_size),
-      "--vocab-size", text(base_.vocab_size),  "--dropout",    shortest(base_.dropout),
+      "--vocab-size", text(base_.vocab_size),  "--dropout",    report::shortest(base_.dropout),
       "--batch-size", text(stored.batch_size), "--optimizer",  stored.optimizer,
       "--dtype",      loaded.stored().dtype};
   if (stored.bias) words.emplace_back("--bias");
@@ -141,8 +141,8 @@ std::string Summary::tree(const std::vector<Layer>& layers) const {
   const auto line = [](const std::string& name, const std::string& what, const std::string& output,
                        const std::string& parameters, const std::string& flops,
                        const std::string& kept) {
-    return fmt::format("{}{}{:>16}{:>15}{:>9}{:>12}\n", fitted(name, 13), fitted(what, 34), output,
-                       parameters, flops, kept);
+    return fmt::format("{}{}{:>16}{:>15}{:>9}{:>12}\n", report::fitted(name, 13),
+                       report::fitted(what, 34), output, parameters, flops, kept);
   };
   std::string out = line("", "", "output", "parameters", "FLOPs", "kept");
   const std::string others = n_layer_ > 1 ? fmt::format(", and {} more alike", n_layer_ - 1) : "";
@@ -156,7 +156,7 @@ std::string Summary::tree(const std::vector<Layer>& layers) const {
     out +=
         line(std::string(indent, ' ') + last,
              fmt::format("{} {}{}", layer.type, layer.about, layer.name == "h.0" ? others : ""),
-             layer.output.str(), sum.parameters > 0 ? grouped(sum.parameters) : "",
+             layer.output.str(), sum.parameters > 0 ? report::grouped(sum.parameters) : "",
              sum.flops > 0 ? count_text(sum.flops) : "", sum.kept > 0 ? bytes_text(sum.kept) : "");
   }
   return out;
@@ -170,7 +170,7 @@ std::vector<std::string> Summary::notes(const LayerTotal& all, double item) cons
       fmt::format("{} parameters; {} FLOPs a forward of {} tokens, 2 m n k for a product of (m, k) "
                   "and (k, n), and only products counted; backward takes twice that. output is of "
                   "one sequence, kept what backward needs of it.",
-                  grouped(all.parameters), count_text(all.flops), block_size_),
+                  report::grouped(all.parameters), count_text(all.flops), block_size_),
       fmt::format("Memory of a step with batch size {}: parameters {}, gradients {}, state of {} "
                   "{}, kept activations {}; {} in all.",
                   batch_size_, bytes_text(weights), bytes_text(weights), optimizer_,
@@ -202,4 +202,4 @@ Report Summary::run(const Run& run) {
 
 std::unique_ptr<Experiment> make_summary() { return std::make_unique<Summary>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

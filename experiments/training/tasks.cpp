@@ -8,7 +8,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using Uniforms = std::span<const double>;
@@ -25,7 +25,7 @@ std::int64_t below(Index n, double uniform) {
 
 Index in_range(const char* task, const char* what, Index value, Index min, Index max) {
   if (value < min || value > max)
-    throw UsageError(
+    throw cli::UsageError(
         fmt::format("task {}: {}: expected {} to {}, got {}", task, what, min, max, value));
   return value;
 }
@@ -70,7 +70,7 @@ Task make_add(const TaskOptions& options) {
   constexpr std::int64_t kPlus = 10, kEquals = 11;
   const Index digits = in_range("add", "length", options.length.value_or(2), 1, kMaxLength);
   if (options.symbols)
-    throw UsageError(
+    throw cli::UsageError(
         fmt::format("task add: symbols: it has the ten digits and takes no other "
                     "number, got {}",
                     *options.symbols));
@@ -139,8 +139,9 @@ std::span<const std::string> task_names() {
 Task make_task(std::string_view name, const TaskOptions& options) {
   for (const Maker& maker : kMakers)
     if (maker.name == name) return maker.make(options);
-  throw UsageError(fmt::format("unknown task {}{}; there are {}", quote(name),
-                               did_you_mean(name, task_names()), join(task_names(), ", ")));
+  throw cli::UsageError(fmt::format("unknown task {}{}; there are {}", report::quote(name),
+                                    report::did_you_mean(name, task_names()),
+                                    report::join(task_names(), ", ")));
 }
 
 Task::Task(std::string name, std::vector<std::string> vocabulary, Index prompt_size,
@@ -202,4 +203,4 @@ Accuracy accuracy(const autograd::Tensor& predicted, const autograd::Tensor& y) 
   return {share(right, tokens), share(flawless, examples)};
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -14,7 +14,9 @@
 // Tasks that need no data: each example is a prompt, which is drawn, and the answer that follows
 // from it.
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 struct TaskOptions {
   std::optional<Index> length = {};   // of what is rearranged, of a number in digits, or the pairs
@@ -70,4 +72,4 @@ struct Accuracy {
 /// kIgnored do not count. ShapeError for unequal shapes, ValueError if nothing counts.
 Accuracy accuracy(const autograd::Tensor& predicted, const autograd::Tensor& y);
 
-}  // namespace experiments
+}  // namespace experiments::training

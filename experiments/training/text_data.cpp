@@ -16,7 +16,7 @@
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr std::size_t kMostShown = 100;  // characters of a path in a message
@@ -28,30 +28,31 @@ double memory_of(std::size_t bytes) {
 
 std::string read_bytes(const std::string& path) {
   const auto fail = [&path](int error) {
-    throw_if_interrupted();
-    throw IoError(fmt::format("cannot read {}: {}", quote(path, kMostShown), std::strerror(error)));
+    cli::throw_if_interrupted();
+    throw cli::IoError(
+        fmt::format("cannot read {}: {}", report::quote(path, kMostShown), std::strerror(error)));
   };
   const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);
   struct stat about {};
   if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
     close(fd);
-    throw IoError(
-        fmt::format("cannot read {}: it is a device, which has no end", quote(path, kMostShown)));
+    throw cli::IoError(fmt::format("cannot read {}: it is a device, which has no end",
+                                   report::quote(path, kMostShown)));
   }
   std::string bytes;
   std::vector<char> buffer(1 << 20);
-  const double limit = memory_limit();
+  const double limit = cli::memory_limit();
   ssize_t count = 0;
-  while ((count = read(fd, buffer.data(), buffer.size())) > 0 && !interrupted()) {
+  while ((count = read(fd, buffer.data(), buffer.size())) > 0 && !cli::interrupted()) {
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
     if (memory_of(bytes.size()) > limit) break;
   }
   const int error = errno;
   close(fd);
-  throw_if_interrupted();
+  cli::throw_if_interrupted();
   if (count < 0) fail(error);
-  require_memory(memory_of(bytes.size()), limit);
+  cli::require_memory(memory_of(bytes.size()), limit);
   return bytes;
 }
 
@@ -69,7 +70,7 @@ void normalize_line_ends(std::string& text) {
 
 std::string read_text(const std::string& path) {
   std::string text = read_bytes(path);
-  check_text(text, quote(path, kMostShown));
+  check_text(text, report::quote(path, kMostShown));
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   normalize_line_ends(text);
   return text;
@@ -82,12 +83,12 @@ TextData::TextData(std::string_view text, CharTokenizer tokenizer, Index block_s
       train_size_(static_cast<Index>(tokens_.size()) * 9 / 10) {
   const auto size = static_cast<Index>(tokens_.size());
   if (size <= block_size)
-    throw DataError(fmt::format("data has {} tokens, block size {} needs at least {}", size,
-                                block_size, block_size + 1));
+    throw cli::DataError(fmt::format("data has {} tokens, block size {} needs at least {}", size,
+                                     block_size, block_size + 1));
   for (const Split split : {Split::train, Split::validation}) {
     const auto part = static_cast<Index>(tokens(split).size());
     if (part <= block_size)
-      throw DataError(
+      throw cli::DataError(
           fmt::format("data has {} tokens, {} of them to {}; block size {} needs at "
                       "least {} there",
                       size, part, split == Split::train ? "train on" : "validate by", block_size,
@@ -137,4 +138,4 @@ Batch TextData::cut(Split split, std::span<const Index> offsets) const {
   return {shifted(0), shifted(1)};
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -8,7 +8,9 @@
 #include "experiments/training/batch.h"
 #include "experiments/training/tokenizer.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// The text of a file: UTF-8, without a byte order mark, CRLF as LF (a CR alone stays). IoError
 /// with path and reason if it cannot be read, DataError with the offset if it is no text,
@@ -50,4 +52,4 @@ class TextData {
   Index train_size_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

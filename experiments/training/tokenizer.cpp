@@ -9,14 +9,14 @@
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 /// Calls f(character, offset in bytes) for each character of a text that was checked.
 template <class F>
 void for_each_character(std::string_view text, F&& f) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(text.substr(at));
+    const std::size_t length = report::utf8_length(text.substr(at));
     f(text.substr(at, length), at);
     at += length;
   }
@@ -27,12 +27,12 @@ void for_each_character(std::string_view text, F&& f) {
 void check_text(std::string_view text, std::string_view what) {
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '\0')
-      throw DataError(
+      throw cli::DataError(
           fmt::format("{}: a NUL at byte {}: this is a binary file, not text", what, at));
-    const std::size_t length = utf8_length(text.substr(at));
+    const std::size_t length = report::utf8_length(text.substr(at));
     if (length == 0)
-      throw DataError(fmt::format("{}: expected UTF-8, got {} at byte {}", what,
-                                  quote(text.substr(at, 1)), at));
+      throw cli::DataError(fmt::format("{}: expected UTF-8, got {} at byte {}", what,
+                                       report::quote(text.substr(at, 1)), at));
     at += length;
   }
 }
@@ -47,12 +47,12 @@ CharTokenizer::CharTokenizer(std::string_view text) {
 CharTokenizer CharTokenizer::from_vocabulary(std::vector<std::string> characters) {
   for (std::size_t i = 0; i < characters.size(); ++i) {
     const std::string& c = characters[i];
-    if (c.empty() || c == std::string(1, '\0') || utf8_length(c) != c.size())
-      throw DataError(
-          fmt::format("vocabulary: expected one character as entry {}, got {}", i, quote(c)));
+    if (c.empty() || c == std::string(1, '\0') || report::utf8_length(c) != c.size())
+      throw cli::DataError(fmt::format("vocabulary: expected one character as entry {}, got {}", i,
+                                       report::quote(c)));
     if (i > 0 && !(characters[i - 1] < c))
-      throw DataError(fmt::format("vocabulary: entry {}, {}, has to come after {}", i, quote(c),
-                                  quote(characters[i - 1])));
+      throw cli::DataError(fmt::format("vocabulary: entry {}, {}, has to come after {}", i,
+                                       report::quote(c), report::quote(characters[i - 1])));
   }
   CharTokenizer tokenizer;
   tokenizer.characters_ = std::move(characters);
@@ -71,10 +71,10 @@ Tokens CharTokenizer::encode(std::string_view text) const {
   for_each_character(text, [&](std::string_view c, std::size_t at) {
     const std::int64_t known = token(c);
     if (known < 0)
-      throw DataError(
+      throw cli::DataError(
           fmt::format("text: {} at byte {} is not one of the {} characters of the "
                       "vocabulary",
-                      quote(c), at, size()));
+                      report::quote(c), at, size()));
     tokens.push_back(known);
   });
   return tokens;
@@ -84,10 +84,11 @@ std::string CharTokenizer::decode(std::span<const std::int64_t> tokens) const {
   std::string text;
   for (const std::int64_t token : tokens) {
     if (token < 0 || token >= size())
-      throw DataError(fmt::format("decode: expected tokens in [0, {}), got {}", size(), token));
+      throw cli::DataError(
+          fmt::format("decode: expected tokens in [0, {}), got {}", size(), token));
     text += characters_[static_cast<std::size_t>(token)];
   }
   return text;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -8,7 +8,9 @@
 
 #include "experiments/cli/options.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 using Tokens = std::vector<std::int64_t>;
 
@@ -40,4 +42,4 @@ class CharTokenizer {
   std::vector<std::string> characters_;  // sorted; UTF-8 sorts as the code points do
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

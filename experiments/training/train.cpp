@@ -17,7 +17,7 @@
 #include "experiments/training/watch.h"
 #include "experiments/training/zscore.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -105,10 +105,10 @@ std::vector<std::string> Train::underlying_options() {
   const RunFolder folder(out_dir_);
   if (!folder.has_checkpoint()) {
     throw UsageError(fmt::format("--resume: expected a run in --out-dir {}, found no {}",
-                                 quote(out_dir_), quote(folder.checkpoint_path())));
+                                 report::quote(out_dir_), report::quote(folder.checkpoint_path())));
   }
   const StoredConfig stored =
-      parse_config(folder.load().config_json, quote(folder.checkpoint_path()));
+      parse_config(folder.load().config_json, report::quote(folder.checkpoint_path()));
   stored_ = stored.config;
   return stored.words();
 }
@@ -127,7 +127,7 @@ void Train::validate(const Run&) {
   if (!resume_ && !overwrite_ && RunFolder(out_dir_).has_checkpoint()) {
     throw UsageError(fmt::format(
         "--out-dir: {} holds a run already; --resume goes on with it, --overwrite begins anew",
-        quote(out_dir_)));
+        report::quote(out_dir_)));
   }
 }
 
@@ -140,7 +140,7 @@ Report Train::run(const Run& run) {
   try {
     iterate(run);
     finish(run);
-  } catch (const Interrupted&) {  // between two iterations, always
+  } catch (const cli::Interrupted&) {  // between two iterations, always
     save();
     run.say(fmt::format("stopped after {} iterations; --resume goes on", trainer_->iteration()));
     throw;
@@ -157,7 +157,7 @@ void Train::begin(const Run& run) {
   source_ = make_source(config_, run.seed);
   trainer_ = std::make_unique<Trainer>(config_, *source_, run.seed, run.dtype);
   const RunFolder folder(out_dir_);
-  if (resume_) trainer_->restore(folder.load(), quote(folder.checkpoint_path()));
+  if (resume_) trainer_->restore(folder.load(), report::quote(folder.checkpoint_path()));
   folder.create();
   folder.write("config.json", config_.json(run.seed, run.dtype) + '\n');
   first_ = trainer_->iteration();
@@ -182,7 +182,7 @@ void Train::iterate(const Run& run) {
     if (i == 0) first_look(run);
     else now_ = trainer_->look();
     update(run);
-    throw_if_interrupted();
+    cli::throw_if_interrupted();
   }
 }
 
@@ -231,7 +231,7 @@ void Train::tell(const Run& run, const std::vector<LayerStats>& layers) {
   }
   if (!run.terminal) return;
   for (const std::string& line :
-       watch_lines(layers, run.unicode ? Glyphs::unicode : Glyphs::ascii)) {
+       watch_lines(layers, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
     run.say(line);
   }
 }
@@ -260,8 +260,9 @@ void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fr
              {"val_accuracy", fresh.accuracy},
              {"final", std::int64_t{last == Last::yes}}});
   run.say(fmt::format(
-      "iter {}: train loss {:.4f}, val loss {:.4f}{}, {}", grouped(i), seen.loss, fresh.loss,
-      source_->is_text() ? "" : fmt::format(" ({:.1f} % right)", 100 * fresh.accuracy), speed()));
+      "iter {}: train loss {:.4f}, val loss {:.4f}{}, {}", report::grouped(i), seen.loss,
+      fresh.loss, source_->is_text() ? "" : fmt::format(" ({:.1f} % right)", 100 * fresh.accuracy),
+      speed()));
 }
 
 /// What the last evaluation goes over is all there is of a text's validation part.
@@ -285,9 +286,9 @@ void Train::finish(const Run& run) {
   report_.notes.push_back("Loss in nats a token; what knows less of the data reaches: " + floors +
                           ".");
   report_.notes.push_back(
-      fmt::format("{} parameters, {}.", grouped(model.parameter_count()), speed()));
+      fmt::format("{} parameters, {}.", report::grouped(model.parameter_count()), speed()));
   report_.notes.push_back(fmt::format("The run is in {}; gradlab sample --out-dir {} writes more.",
-                                      quote(out_dir_), shell_word(out_dir_)));
+                                      report::quote(out_dir_), report::shell_word(out_dir_)));
   report_.figure = samples;
 }
 
@@ -300,7 +301,7 @@ double Train::tokens_per_second() const {
 }
 
 std::string Train::speed() const {
-  return fmt::format("{} tokens/s, {}", grouped(std::llround(tokens_per_second())),
+  return fmt::format("{} tokens/s, {}", report::grouped(std::llround(tokens_per_second())),
                      duration(seconds_since(start_)));
 }
 
@@ -309,12 +310,13 @@ void Train::show_status(const Run& run) const {
   const double left = seconds_since(start_) / static_cast<double>(done) *
                       static_cast<double>(last_ - trainer_->iteration());
   run.status(fmt::format("iter {} of {}: loss {:.4f}, |gradient| {:.3g}, {} tokens/s, {} left",
-                         grouped(trainer_->iteration()), grouped(last_), now_.loss, now_.grad_norm,
-                         grouped(std::llround(tokens_per_second())), duration(left)));
+                         report::grouped(trainer_->iteration()), report::grouped(last_), now_.loss,
+                         now_.grad_norm, report::grouped(std::llround(tokens_per_second())),
+                         duration(left)));
 }
 
 }  // namespace
 
 std::unique_ptr<Experiment> make_train() { return std::make_unique<Train>(); }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -11,7 +11,7 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr double kNoLimit = 1e30;
@@ -69,11 +69,11 @@ void for_each(Config& c, F&& f) {
 
 std::string as_text(const std::string& value) { return value; }
 std::string as_text(Index value) { return fmt::format("{}", value); }
-std::string as_text(double value) { return shortest(value); }
+std::string as_text(double value) { return report::shortest(value); }
 
 }  // namespace
 
-void TrainConfig::add_to(Options& options) {
+void TrainConfig::add_to(cli::Options& options) {
   for_each(*this, [&](const char* flag, auto& member, auto limits, const char* help) {
     using Member = std::decay_t<decltype(member)>;
     using Limits = decltype(limits);
@@ -119,7 +119,8 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
     try {
       json.at(key).get_to(member);
     } catch (const nlohmann::json::exception&) {
-      throw DataError(fmt::format("{}: its config has no usable {}", shown, quote(key)));
+      throw cli::DataError(
+          fmt::format("{}: its config has no usable {}", shown, report::quote(key)));
     }
   };
   for_each(stored.config, [&](const char* flag, auto& member, const auto&, const char*) {
@@ -128,8 +129,8 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
   get("seed", stored.seed);
   get("dtype", stored.dtype);
   if (stored.dtype != "f32" && stored.dtype != "f64") {
-    throw DataError(
-        fmt::format("{}: expected a dtype of f32 or f64, got {}", shown, quote(stored.dtype)));
+    throw cli::DataError(fmt::format("{}: expected a dtype of f32 or f64, got {}", shown,
+                                     report::quote(stored.dtype)));
   }
   return stored;
 }
@@ -165,8 +166,8 @@ void TrainConfig::require_same_run(const TrainConfig& other) const {
   for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
     const std::string &before = theirs[i++].second, now = text(member);
     if (before == now || std::ranges::count(kFixed, std::string_view(flag)) == 0) return;
-    throw UsageError(fmt::format("{}: the run that --resume goes on with has {}, got {}", flag,
-                                 quote(before), quote(now)));
+    throw cli::UsageError(fmt::format("{}: the run that --resume goes on with has {}, got {}", flag,
+                                      report::quote(before), report::quote(now)));
   });
 }
 
@@ -174,7 +175,7 @@ void TrainConfig::refuse_idle() const {
   const TrainConfig& c = *this;
   const TrainConfig standard;
   const auto refuse_if = [](bool idle, const char* flag, const char* why) {
-    if (idle) throw UsageError(fmt::format("{}: {}", flag, why));
+    if (idle) throw cli::UsageError(fmt::format("{}: {}", flag, why));
   };
   const bool text = !c.data.empty(), sgd = c.optimizer == "sgd";
   refuse_if(text && !c.task.empty(), "--task", "expected --task or --data, got both");
@@ -188,23 +189,23 @@ void TrainConfig::refuse_idle() const {
 }
 
 void TrainConfig::validate() const {
-  if (printable(data) != data) {  // it goes into the run's config, which is UTF-8
-    throw UsageError(
-        fmt::format("--data: expected a path in printable UTF-8, got {}", quote(data)));
+  if (report::printable(data) != data) {  // it goes into the run's config, which is UTF-8
+    throw cli::UsageError(
+        fmt::format("--data: expected a path in printable UTF-8, got {}", report::quote(data)));
   }
   if (data.empty()) make_task(task_name(), task_options());
   if (n_embd % n_head != 0) {
-    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
+    throw cli::UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
   }
   if (min_lr > learning_rate) {
-    throw UsageError(fmt::format("--min-lr: expected at most --learning-rate {}, got {}",
-                                 learning_rate, min_lr));
+    throw cli::UsageError(fmt::format("--min-lr: expected at most --learning-rate {}, got {}",
+                                      learning_rate, min_lr));
   }
   try {
     nn::Scale::parse(scale);
   } catch (const autograd::ValueError&) {
-    throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a finite number, got {}",
-                                 quote(scale)));
+    throw cli::UsageError(fmt::format(
+        "--scale: expected none, sqrt_dk, dk or a finite number, got {}", report::quote(scale)));
   }
 }
 
@@ -255,4 +256,4 @@ std::vector<std::string> preset_words(const std::string& preset) {
       .words();
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

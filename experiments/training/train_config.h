@@ -9,7 +9,9 @@
 #include "nn/gpt.h"
 #include "nn/schedule.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// Everything that makes a training run, but its seed and dtype. The names are nanoGPT's.
 struct TrainConfig {
@@ -50,7 +52,7 @@ struct TrainConfig {
   Index eval_iters = 20;
   Index watch = 0;  // 0: never
 
-  void add_to(Options& options);
+  void add_to(cli::Options& options);
   /// The same as options: flags, each followed by its value.
   std::vector<std::string> words() const;
   /// The same as a JSON object, with seed and dtype.
@@ -88,4 +90,4 @@ double training_bytes(const TrainConfig& config, double item_size);
 std::vector<std::string> preset_words(const std::string& preset);
 inline const std::vector<std::string> kPresets = {"shakespeare-cpu"};
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -10,7 +10,7 @@
 #include "experiments/training/watch.h"
 #include "nn/clip.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::NumericError;
@@ -48,7 +48,7 @@ Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index
   double loss = 0;
   Index right = 0, counted = 0;
   for (Index b = 0; b < count; ++b) {
-    throw_if_interrupted();
+    cli::throw_if_interrupted();
     const Batch batch = batch_of(b);
     const Tensor logits = model(batch.x);
     loss += cross_entropy(logits, batch.y,
@@ -153,7 +153,7 @@ Checkpoint Trainer::checkpoint() const {
 
 void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
   const auto refuse = [&shown](const std::string& why) {
-    throw DataError(fmt::format("{} does not fit: {}", shown, why));
+    throw cli::DataError(fmt::format("{} does not fit: {}", shown, why));
   };
   if (checkpoint.vocabulary != source_.vocabulary()) {
     refuse(fmt::format("its vocabulary of {} is not that of the data, of {}",
@@ -172,4 +172,4 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
   iteration_ = checkpoint.step;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -12,7 +12,9 @@
 #include "nn/gpt.h"
 #include "nn/optim.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// What one iteration saw, before its update.
 struct Iteration {
@@ -70,4 +72,4 @@ class Trainer {
   Index iteration_ = 0;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

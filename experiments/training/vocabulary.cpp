@@ -8,12 +8,12 @@
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\n";
 
-bool is_character(std::string_view entry) { return utf8_length(entry) == entry.size(); }
+bool is_character(std::string_view entry) { return report::utf8_length(entry) == entry.size(); }
 
 bool has_blank(std::string_view entry) {
   return entry.find_first_of(kBlanks) != std::string_view::npos;
@@ -43,9 +43,9 @@ Tokens Vocabulary::encode(std::string_view text, std::string_view what) const {
     auto found = tokens_.end();
     while (length > 0 && (found = tokens_.find(text.substr(at, length))) == tokens_.end()) --length;
     if (length == 0) {
-      const std::size_t bytes = std::max<std::size_t>(utf8_length(text.substr(at)), 1);
-      throw DataError(fmt::format("{}: {} at byte {} is not in the model's vocabulary of {}", what,
-                                  quote(text.substr(at, bytes)), at, size()));
+      const std::size_t bytes = std::max<std::size_t>(report::utf8_length(text.substr(at)), 1);
+      throw cli::DataError(fmt::format("{}: {} at byte {} is not in the model's vocabulary of {}",
+                                       what, report::quote(text.substr(at, bytes)), at, size()));
     }
     tokens.push_back(found->second);
     at += length;
@@ -62,4 +62,4 @@ std::string Vocabulary::decode(std::span<const std::int64_t> tokens) const {
   return text;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -9,7 +9,9 @@
 
 #include "experiments/training/tokenizer.h"
 
-namespace experiments {
+namespace experiments::training {
+
+using autograd::Index;
 
 /// The texts of a model's tokens, whatever they are: characters, words of a task, pieces, numbers.
 class Vocabulary {
@@ -35,4 +37,4 @@ class Vocabulary {
   std::string separator_;
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

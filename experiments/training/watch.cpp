@@ -9,7 +9,7 @@
 
 #include "experiments/training/eval_mode.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Generator;
@@ -53,10 +53,10 @@ double worst(const LayerStats& heads) {
 }
 
 std::string drawn(const LayerStats& heads, double HeadStats::*value,
-                  std::pair<double, double> range, Glyphs glyphs) {
+                  std::pair<double, double> range, report::Glyphs glyphs) {
   std::vector<double> values;
   for (const HeadStats& head : heads) values.push_back(head.*value);
-  return sparkline(values, range.first, range.second, glyphs);
+  return report::sparkline(values, range.first, range.second, glyphs);
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ std::vector<StatsRow> rows_of(const std::vector<ParameterStats>& parameters) {
   return rows;
 }
 
-std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, Glyphs glyphs) {
+std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, report::Glyphs glyphs) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerStats& heads = layers[i];
@@ -155,4 +155,4 @@ std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, Glyp
   return lines;
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

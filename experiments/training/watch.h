@@ -14,7 +14,7 @@
 // Instruments that say why a model does or does not learn. None of them changes what training
 // computes, by a bit.
 
-namespace experiments {
+namespace experiments::training {
 
 /// The heads of one attention layer.
 using LayerStats = std::vector<HeadStats>;
@@ -46,6 +46,6 @@ std::vector<StatsRow> rows_of(const std::vector<ParameterStats>& parameters);
 
 /// A line a layer for a terminal, a character a head: entropy from 0.01 to 1, gain from 0.001 to 1
 /// and the largest |logit| from 0.1 to 1e4, on fixed logarithmic scales.
-std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, Glyphs glyphs);
+std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, report::Glyphs glyphs);
 
-}  // namespace experiments
+}  // namespace experiments::training

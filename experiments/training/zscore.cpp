@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace experiments {
+namespace experiments::training {
 
 std::optional<double> ZScore::add(double x) {
   const std::optional<double> z = judge(x);
@@ -34,4 +34,4 @@ double ZScore::deviation() const {
   return std::sqrt(squares_ / (weights_ - squared_weights_ / weights_));
 }
 
-}  // namespace experiments
+}  // namespace experiments::training

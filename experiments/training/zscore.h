@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace experiments {
+namespace experiments::training {
 
 /// How unusual a new value is against a running mean and deviation in which old values fade: one of
 /// 50 steps ago counts half.
@@ -32,4 +32,4 @@ class ZScore {
   double squares_ = 0;  // weighted, about the mean
 };
 
-}  // namespace experiments
+}  // namespace experiments::training

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/experiment.h"
@@ -14,9 +16,17 @@
 
 namespace experiments::test {
 
+/// The experiment of the command of that name.
+inline std::unique_ptr<Experiment> make(std::string_view name) {
+  for (const Entry& entry : registry()) {
+    if (entry.name == name) return entry.make();
+  }
+  throw std::logic_error("no command " + std::string(name));
+}
+
 inline Report run_experiment(std::unique_ptr<Experiment> experiment, const Words& words = {},
                              const Run& with = {}) {
-  Parser parser;
+  cli::Parser parser;
   experiment->add_options(parser.options());
   parser.parse(words);
   experiment->validate(with);
@@ -55,7 +65,7 @@ inline void expect_same_bytes(const Words& words, bool random = true) {
 
 inline void expect_narrow(const std::string& text) {
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
-    EXPECT_LE(display_width(text.substr(begin, end - begin)), 100u) << text;
+    EXPECT_LE(report::display_width(text.substr(begin, end - begin)), 100u) << text;
   }
 }
 

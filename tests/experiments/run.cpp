@@ -27,11 +27,11 @@ std::string read_back(int fd) {
   return text;
 }
 
-Outcome in_process(const Words& words, World world) {
+Outcome in_process(const Words& words, cli::World world) {
   world.out = memfd_create("out", 0);
   world.err = memfd_create("err", 0);
   Outcome outcome;
-  outcome.code = run_program(words, world);
+  outcome.code = cli::run_program(words, world);
   outcome.out = read_back(world.out);
   outcome.err = read_back(world.err);
   return outcome;
@@ -59,10 +59,10 @@ void read_all(int out, int err, Outcome& outcome) {
 
 }  // namespace
 
-Outcome in_process(const Words& words) { return in_process(words, World{}); }
+Outcome in_process(const Words& words) { return in_process(words, cli::World{}); }
 
 Outcome in_process(const Words& words, std::span<const Entry> entries) {
-  World world;
+  cli::World world;
   world.entries = entries;
   world.default_command = entries[0].name;
   return in_process(words, world);
@@ -114,7 +114,7 @@ Outcome execute(const Words& words, const std::function<void()>& before) {
 bool is_one_error_line(const std::string& err) {
   if (!err.starts_with("error: ") || !err.ends_with('\n')) return false;
   const std::string line = err.substr(0, err.size() - 1);
-  return printable(line) == line && display_width(line) <= 200;
+  return report::printable(line) == line && report::display_width(line) <= 200;
 }
 
 Folder::Folder() {

@@ -8,7 +8,7 @@
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using nlohmann::json;
@@ -145,7 +145,7 @@ TEST(AttentionCommand, StaysWithin100Columns) {
     EXPECT_THAT(outcome.out, Not(HasSubstr(std::string(20, 'z'))));
     for (std::size_t begin = 0, end; (end = outcome.out.find('\n', begin)) != std::string::npos;
          begin = end + 1)
-      EXPECT_LE(display_width(outcome.out.substr(begin, end - begin)), 100u)
+      EXPECT_LE(report::display_width(outcome.out.substr(begin, end - begin)), 100u)
           << outcome.out.substr(begin, end - begin);
   }
 }
@@ -198,4 +198,4 @@ TEST(AttentionCommand, TheSameSeedGivesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -7,7 +7,7 @@
 #include "experiments/attention/head_counts.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using nlohmann::json;
@@ -104,4 +104,4 @@ TEST(HeadsCommand, TheSameSeedGivesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::attention

@@ -6,7 +6,7 @@
 #include "experiments/attention/reach_moves.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ TEST(ReachCommand, TheSameSeedGivesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::attention

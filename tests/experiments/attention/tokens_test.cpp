@@ -5,7 +5,7 @@
 
 #include "experiments/attention/layer.h"
 
-namespace experiments {
+namespace experiments::attention {
 namespace {
 
 using testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(Tokens, TheSameWordHasTheSameVector) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::attention

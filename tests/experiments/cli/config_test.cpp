@@ -10,7 +10,7 @@
 
 // --config: what a file may say, and how what it may not say is refused.
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Folder;
@@ -280,4 +280,4 @@ TEST(Config, IsReadTheSameInEveryLocale) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -10,7 +10,7 @@
 
 // What a command does when it is only named.
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Outcome;
@@ -64,4 +64,4 @@ TEST(Defaults, EveryCommandAnswersInTimeAndWithin100Columns) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -9,7 +9,7 @@
 #include "experiments/cli/command.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Folder;
@@ -215,4 +215,4 @@ TEST(Documents, AreInTheHelp) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

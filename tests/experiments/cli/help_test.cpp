@@ -11,7 +11,7 @@
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Outcome;
@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 void expect_narrow(const std::string& text) {
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
-    EXPECT_LE(display_width(text.substr(begin, end - begin)), 100u) << text;
+    EXPECT_LE(report::display_width(text.substr(begin, end - begin)), 100u) << text;
 }
 
 TEST(Help, OfEveryCommandBeginsWithAnExampleAndNamesEveryOption) {
@@ -125,4 +125,4 @@ TEST(Help, VersionIsOneLine) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

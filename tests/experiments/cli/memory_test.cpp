@@ -7,7 +7,7 @@
 
 #include "experiments/cli/options.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 TEST(Memory, FourFifthsMayBeUsed) {
@@ -36,4 +36,4 @@ TEST(Memory, ThisMachineHasSome) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

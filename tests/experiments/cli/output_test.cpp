@@ -11,7 +11,7 @@
 #include "experiments/cli/signals.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::contents;
@@ -220,4 +220,4 @@ TEST(Output, AnOrdinaryNameWithStrangeCharactersIsKept) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -12,7 +12,7 @@
 #include "experiments/cli/signals.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Fake;
@@ -34,10 +34,10 @@ std::unique_ptr<Experiment> make_throwing() {
 std::unique_ptr<Experiment> make_failing_check() {
   auto fake = std::make_unique<Fake>();
   fake->body = [](const Run&) {
-    Report report;
+    report::Report report;
     report.columns = {{"x", "x"}};
     report.rows = {{1.5}};
-    report.checks = {{"Var(q.k) = d", CheckKind::identity, 3, 4, 0.5, false}};
+    report.checks = {{"Var(q.k) = d", report::CheckKind::identity, 3, 4, 0.5, false}};
     return report;
   };
   return fake;
@@ -219,4 +219,4 @@ TEST(Program, TheSameSeedGivesTheSameBytesForAnyThreadCount) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

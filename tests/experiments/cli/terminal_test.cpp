@@ -10,7 +10,7 @@
 
 // The real program on a pseudo-terminal: colours and the progress bar.
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Folder;
@@ -80,7 +80,7 @@ std::unique_ptr<Experiment> make_slow() {
       run.progress(i / 70.0);
       usleep(10'000);
     }
-    return Report{};
+    return report::Report{};
   };
   return fake;
 }
@@ -112,4 +112,4 @@ TEST(Terminal, ProgressIsShownNowhereElse) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

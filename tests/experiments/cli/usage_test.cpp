@@ -7,7 +7,7 @@
 // Bad invocations of the real program: each one is answered by one line on stderr that names what
 // is wrong, exit code 2, nothing on stdout and no file.
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using test::Outcome;
@@ -225,4 +225,4 @@ TEST(Usage, AThreadCountFromTheEnvironmentThatIsNoneDoesNoHarm) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-namespace experiments {
+namespace experiments::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST(Values, ChoicesAreNamedOrSuggested) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::cli

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace experiments {
+namespace experiments::measure {
 namespace {
 
 TEST(Quantile, InterpolatesBetweenOrderStatistics) {
@@ -97,4 +97,4 @@ TEST(FitLine, SaysWhatFewPointsCannotTell) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::measure

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-namespace experiments {
+namespace experiments::measure {
 namespace {
 
 using std::numbers::pi;
@@ -84,4 +84,4 @@ TEST(LargeSigma, IsTheLimit) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::measure

@@ -7,7 +7,7 @@
 
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(Heatmap, ColorsGrowBrighter) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

@@ -8,7 +8,7 @@
 #include "tests/experiments/run.h"
 #include "tests/experiments/training/samples.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using nlohmann::json;
@@ -77,7 +77,7 @@ TEST(Json, OfTheProgramNamesItsCommand) {
             "gradlab info --format json --seed=18446744073709551615 --threads 3 --out -");
   EXPECT_EQ(context.at("seed"), 18446744073709551615u);
   EXPECT_EQ(context.at("threads"), 3);
-  EXPECT_EQ(context.at("version"), version());
+  EXPECT_EQ(context.at("version"), cli::version());
 }
 
 /// Keys of the csv header and of every JSON row are the same, in lower snake case.
@@ -108,4 +108,4 @@ TEST(Json, HasTheKeysOfTheCsv) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 TEST(Numbers, AreGroupedByThrees) {
@@ -20,4 +20,4 @@ TEST(Numbers, SharesAreInPercent) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

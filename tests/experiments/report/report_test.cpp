@@ -13,7 +13,7 @@
 #include "experiments/report/numbers.h"
 #include "tests/experiments/training/samples.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using test::kNumbers;
@@ -109,4 +109,4 @@ TEST(Report, HasTheSameBytesInEveryLocale) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

@@ -6,7 +6,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(Table, OfNothingIsEmpty) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

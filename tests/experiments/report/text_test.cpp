@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using testing::ElementsAre;
@@ -50,4 +50,4 @@ TEST(Text, WrapsAtBlanks) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

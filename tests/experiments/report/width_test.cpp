@@ -4,7 +4,7 @@
 #include "experiments/report/bar.h"
 #include "experiments/report/text.h"
 
-namespace experiments {
+namespace experiments::report {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(Bar, IsAsLongAsItsShare) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::report

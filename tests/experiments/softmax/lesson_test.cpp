@@ -11,7 +11,7 @@
 #include "tests/experiments/command_run.h"
 #include "tests/experiments/softmax/scaling_run.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::Array;
@@ -70,17 +70,17 @@ TEST(Lesson, TheRunsAgreeWithTheory) {
   };
   near(f.printed[0].score_std(), 512);
   near(f.printed[1].score_std(), 64);
-  near(mean(f.printed[1].score_min), -113);
-  near(mean(f.printed[0].p_max), .999);
-  near(mean(f.printed[1].p_max), .988);
+  near(measure::mean(f.printed[1].score_min), -113);
+  near(measure::mean(f.printed[0].p_max), .999);
+  near(measure::mean(f.printed[1].p_max), .988);
   near(share_above(f.printed[1].p_max, .9999, kTokens).mean, .85);
   near(f.unit[0].score_std(), 8);
-  near(mean(f.unit[0].entropy), .220);
-  near(mean(f.unit[0].p_max), .910);
+  near(measure::mean(f.unit[0].entropy), .220);
+  near(measure::mean(f.unit[0].p_max), .910);
   near(share_above(f.unit[0].p_max, .9999, kTokens).mean, .21);
-  near(mean(f.unit[1].entropy), 1.115);
-  near(summarize(f.unit[1].entropy).median, 1.162);
-  near(mean(f.unit[1].p_max), .517);
+  near(measure::mean(f.unit[1].entropy), 1.115);
+  near(measure::summarize(f.unit[1].entropy).median, 1.162);
+  near(measure::mean(f.unit[1].p_max), .517);
   EXPECT_EQ(f.unit[0].nan_share(), 0);
   EXPECT_EQ(f.printed[1].nan_share(), 0);
   near(f.scaled.score_std, f.unscaled.score_std / 8);
@@ -157,7 +157,8 @@ TEST(Lesson, PrintsThePageAndItsFailures) {
   EXPECT_EQ(outcome.out.find("FAILS"), std::string::npos);
   Findings broken = findings_of({}, 100);
   broken.module.eval_difference = 1;
-  EXPECT_THAT(to_table(report_of(broken, {}), false), HasSubstr("assert allclose(y1, y2): FAILS"));
+  EXPECT_THAT(report::to_table(report_of(broken, {}), false),
+              HasSubstr("assert allclose(y1, y2): FAILS"));
 }
 
 TEST(Lesson, SaysTheSameForAnyThreadCount) {
@@ -193,4 +194,4 @@ TEST(Naive, TheEntropyHasTheTermInsideTheLogarithm) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,7 @@
 #include "experiments/softmax/overflow_rows.h"
 #include "tests/experiments/command_run.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::DType;
@@ -70,11 +70,11 @@ TEST(Overflow, ErrorsAreRelativeToLongDouble) {
 
 TEST(Overflow, HasARowAScoreAndChecksThatHold) {
   for (const test::Words& words : {test::Words{}, {"--seq-len", "2"}, {"--seq-len", "3000"}}) {
-    const Report report = test::run_experiment(make_overflow(), words);
+    const Report report = test::run_experiment(test::make("overflow"), words);
     EXPECT_EQ(report.checks.size(), 10u);
     for (const Check& check : report.checks) EXPECT_TRUE(check.ok) << check.name;
   }
-  const Report report = test::run_experiment(make_overflow(), {"--scores", "710,1"});
+  const Report report = test::run_experiment(test::make("overflow"), {"--scores", "710,1"});
   ASSERT_EQ(report.rows.size(), 2u);
   EXPECT_EQ(cell<std::int64_t>(report, 1, "score"), 710);
   EXPECT_EQ(cell<std::string>(report, 0, "f32_naive_above_outcome"), "ok");
@@ -96,4 +96,4 @@ TEST(Overflow, PrintsTheSameWithinAHundredColumns) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

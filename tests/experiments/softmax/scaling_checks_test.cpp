@@ -8,7 +8,7 @@
 
 #include "experiments/measure/theory.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using nn::Scale;
@@ -49,8 +49,9 @@ TEST(Checks, HoldOnWhatWasMeasured) {
 
 TEST(Checks, OfEveryKindAreMade) {
   const auto checks = Case(Scale::none()).checks();
-  for (const CheckKind kind :
-       {CheckKind::identity, CheckKind::bound, CheckKind::reference, CheckKind::asymptote}) {
+  for (const report::CheckKind kind :
+       {report::CheckKind::identity, report::CheckKind::bound, report::CheckKind::reference,
+        report::CheckKind::asymptote}) {
     EXPECT_TRUE(std::ranges::any_of(checks, [&](auto& c) { return c.check.kind == kind; }));
   }
 }
@@ -88,19 +89,19 @@ TEST(Checks, OfTheVarianceNoticeAWrongScale) {
 
 TEST(Checks, NeedTrialsForTheirErrors) {
   const Case few(Scale::none(), {.d_k = 64, .seq_len = 16, .trials = kFewestTrials - 1});
-  for (const CellCheck& c : few.checks()) EXPECT_EQ(c.check.kind, CheckKind::asymptote);
+  for (const CellCheck& c : few.checks()) EXPECT_EQ(c.check.kind, report::CheckKind::asymptote);
   EXPECT_TRUE(variance_checks(make_cell(few.setting, few.scale, few.samples[0]), few.samples[0], 1)
                   .empty());
 }
 
 TEST(Checks, LeaveOutWhatDoesNotHold) {
-  const auto has = [](const Case& c, CheckKind kind) {
+  const auto has = [](const Case& c, report::CheckKind kind) {
     return std::ranges::any_of(c.checks(), [&](auto& x) { return x.check.kind == kind; });
   };
   // E[1/|q|] is infinite for d = 1; the identity still holds there.
   const Case one(Scale::none(), {.d_k = 1, .seq_len = 4, .trials = 200});
-  EXPECT_FALSE(has(one, CheckKind::bound));
-  EXPECT_TRUE(has(one, CheckKind::identity));
+  EXPECT_FALSE(has(one, report::CheckKind::bound));
+  EXPECT_TRUE(has(one, report::CheckKind::identity));
   EXPECT_EQ(one.failures(), Names{});
   // x W has dependent scores.
   const Case lesson(Scale::none(),
@@ -110,11 +111,11 @@ TEST(Checks, LeaveOutWhatDoesNotHold) {
                               lesson.samples[0], 1)
                   .empty());  // 50 trials of 8 channels tell too little of so long a tail
   const Case zero(Scale::number(0));
-  EXPECT_FALSE(has(zero, CheckKind::identity));
+  EXPECT_FALSE(has(zero, report::CheckKind::identity));
 }
 
 CellCheck made_up(Index d_k, const char* scale, double measured, bool ok,
-                  CheckKind kind = CheckKind::identity) {
+                  report::CheckKind kind = report::CheckKind::identity) {
   return {d_k, scale, {"x", kind, measured, 0, 1, ok}};
 }
 
@@ -123,12 +124,12 @@ TEST(Condensed, ShowsTheWorstOfEachRelation) {
                                    made_up(8, "none", -0.9, true),
                                    made_up(16, "none", 0.1, true),
                                    made_up(4, "dk", 0.2, true),
-                                   made_up(4, "none", -5, true, CheckKind::bound),
-                                   made_up(8, "none", 0.3, true, CheckKind::bound),
-                                   made_up(4, "none", 9, true, CheckKind::asymptote),
-                                   made_up(8, "none", 1, true, CheckKind::asymptote)};
+                                   made_up(4, "none", -5, true, report::CheckKind::bound),
+                                   made_up(8, "none", 0.3, true, report::CheckKind::bound),
+                                   made_up(4, "none", 9, true, report::CheckKind::asymptote),
+                                   made_up(8, "none", 1, true, report::CheckKind::asymptote)};
   std::vector<std::string> names;
-  for (const Check& c : condensed(all)) names.push_back(c.name);
+  for (const report::Check& c : condensed(all)) names.push_back(c.name);
   EXPECT_EQ(names, (Names{"d_k=8 none: x", "d_k=4 dk: x", "d_k=8 none: x", "d_k=8 none: x"}));
 }
 
@@ -149,9 +150,9 @@ TEST(Reference, AgreesWithTheClosedForms) {
   EXPECT_NEAR(at[0].jacobian.mean, 0.402, 0.004);
   EXPECT_NEAR(at[1].entropy.mean, 0.217, 0.008);
   EXPECT_NEAR(at[1].jacobian.mean, 0.117, 0.004);
-  EXPECT_NEAR(at[2].jacobian.mean / large_sigma_jacobian(4, 64), 1, 0.08);
-  EXPECT_NEAR(at[2].entropy.mean / large_sigma_entropy(4, 64), 1, 0.08);
-  EXPECT_NEAR((1 - at[2].p_max.mean) / large_sigma_lost_mass(4, 64), 1, 0.08);
+  EXPECT_NEAR(at[2].jacobian.mean / measure::large_sigma_jacobian(4, 64), 1, 0.08);
+  EXPECT_NEAR(at[2].entropy.mean / measure::large_sigma_entropy(4, 64), 1, 0.08);
+  EXPECT_NEAR((1 - at[2].p_max.mean) / measure::large_sigma_lost_mass(4, 64), 1, 0.08);
   EXPECT_NEAR(at[3].p_max.mean, at[1].p_max.mean, 5 * at[1].p_max.error);  // the sign is no matter
   EXPECT_NEAR(at[4].entropy.mean, std::log(4.0), 1e-9);
 }
@@ -177,4 +178,4 @@ TEST(Reference, FollowsItsSeed) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -8,7 +8,7 @@
 
 // The numbers of the scaling experiment against what is known of them, for three seeds.
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using test::run_scaling;
@@ -165,4 +165,4 @@ TEST(ScalingNumbers, OfTheInitialisations) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

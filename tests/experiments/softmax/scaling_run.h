@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/softmax/scaling.h"
+#include "tests/experiments/command_run.h"
 
 // Running the scaling experiment in tests.
 
@@ -23,8 +23,8 @@ inline constexpr bool kSlow = false;
 #endif
 
 inline std::unique_ptr<Experiment> parsed_scaling(const std::vector<std::string>& words) {
-  auto experiment = make_scaling();
-  Parser parser;
+  auto experiment = make("scaling");
+  cli::Parser parser;
   experiment->add_options(parser.options());
   parser.parse(words);
   return experiment;

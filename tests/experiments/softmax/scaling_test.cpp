@@ -1,5 +1,3 @@
-#include "experiments/softmax/scaling.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +8,7 @@
 #include "autograd/machine/parallel.h"
 #include "tests/experiments/softmax/scaling_run.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using test::kSlow;
@@ -176,4 +174,4 @@ TEST(Scaling, ChecksHoldForAnySeed) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -10,7 +10,7 @@
 #include "experiments/softmax/scaling_checks.h"
 #include "experiments/softmax/scaling_rows.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using autograd::DType;
@@ -212,7 +212,7 @@ TEST(ExpectedScoreSquare, IsWhatIsDrawn) {
     const Setting setting{.d_k = 32, .seq_len = 8, .trials = 300, .init = init, .n_embd = 48};
     const std::vector<Scale> scales{Scale::none()};
     const Samples samples = run_trials(setting, scales, 50, [](double) {})[0];
-    const Estimate square = grouped_mean(samples.score_square, 1);
+    const measure::Estimate square = measure::grouped_mean(samples.score_square, 1);
     EXPECT_NEAR(square.mean, expected_score_square(setting), 4 * square.error) << nn::name(init);
     EXPECT_LT(square.error, 0.05 * square.mean);
   }
@@ -223,7 +223,7 @@ TEST(ExpectedScoreSquare, CountsTheQuerysOwnKey) {
   const Setting setting{.d_k = 8, .seq_len = 2, .trials = 8000, .init = nn::Init::lesson};
   const std::vector<Scale> scales{Scale::none()};
   const Samples samples = run_trials(setting, scales, 50, [](double) {})[0];
-  const Estimate square = grouped_mean(samples.score_square, 1);
+  const measure::Estimate square = measure::grouped_mean(samples.score_square, 1);
   EXPECT_NEAR(square.mean, expected_score_square(setting), 4 * square.error);
   EXPECT_LT(square.error, 0.025 * square.mean);  // and without it the mean is 11 % less
 }
@@ -251,4 +251,4 @@ TEST(BytesOf, GrowsWithWhatIsKept) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using ::testing::AllOf;
@@ -69,19 +69,19 @@ TEST(Verdict, LeavesOutWhatIsRounding) {
 TEST(Sparklines, ShareOneScale) {
   const std::vector<Series> all{series("none", {0.1, 0.01, 0.001, 0}),
                                 series("sqrt_dk", {0.1, 0.1, 0.1, 0.1})};
-  EXPECT_EQ(sparklines(all, Glyphs::ascii)[1], "sqrt_dk  ####  0.1 to 0.1");
-  EXPECT_THAT(sparklines(all, Glyphs::ascii)[0], StartsWith("none     #"));
-  EXPECT_THAT(sparklines(all, Glyphs::unicode)[1], HasSubstr("████"));
-  EXPECT_THAT(sparklines(all, Glyphs::unicode)[0], HasSubstr(" 0.1 to 0"));
+  EXPECT_EQ(sparklines(all, report::Glyphs::ascii)[1], "sqrt_dk  ####  0.1 to 0.1");
+  EXPECT_THAT(sparklines(all, report::Glyphs::ascii)[0], StartsWith("none     #"));
+  EXPECT_THAT(sparklines(all, report::Glyphs::unicode)[1], HasSubstr("████"));
+  EXPECT_THAT(sparklines(all, report::Glyphs::unicode)[0], HasSubstr(" 0.1 to 0"));
 }
 
 TEST(Sparkline, MapsTheRangeToEightHeights) {
   const std::vector<double> powers{1, 2, 4, 8, 16, 32, 64, 128, 256};
-  EXPECT_EQ(sparkline(powers, 1, 256, Glyphs::ascii), "_.:-=+*##");
+  EXPECT_EQ(report::sparkline(powers, 1, 256, report::Glyphs::ascii), "_.:-=+*##");
   const std::vector<double> odd{0, -1, std::numeric_limits<double>::quiet_NaN(), 1000, 0.001};
-  EXPECT_EQ(sparkline(odd, 1, 256, Glyphs::ascii), "   #_");
+  EXPECT_EQ(report::sparkline(odd, 1, 256, report::Glyphs::ascii), "   #_");
   const std::vector<double> one{5};
-  EXPECT_EQ(sparkline(one, 5, 5, Glyphs::unicode), "▅");
+  EXPECT_EQ(report::sparkline(one, 5, 5, report::Glyphs::unicode), "▅");
 }
 
 // The sentences of two scales; the last cell of the first one is at hand.
@@ -117,7 +117,7 @@ TEST(Conclusions, SayWhatIsLostInRounding) {
 }
 
 // The means, from the first size to the last under `none`.
-std::string means(double gain, const Summary& dq, double step) {
+std::string means(double gain, const measure::Summary& dq, double step) {
   Series none = series("none", {0.1, gain});
   none[1].dq = dq;
   none[1].step.mean = step;
@@ -125,7 +125,7 @@ std::string means(double gain, const Summary& dq, double step) {
 }
 
 TEST(Conclusions, SayWhatTheMeansAddUpTo) {
-  const Summary same{1, 1, 1, 1.1}, spiky{1, 1, 1, 3}, less{0.1, 0.1, 0.1, 0.11},
+  const measure::Summary same{1, 1, 1, 1.1}, spiky{1, 1, 1, 3}, less{0.1, 0.1, 0.1, 0.11},
       more{3, 3, 3, 3.3};
   EXPECT_THAT(means(0.001, spiky, 5),
               AllOf(HasSubstr("the mean |dQ| stays (1 to 1)"),
@@ -133,7 +133,7 @@ TEST(Conclusions, SayWhatTheMeansAddUpTo) {
                     HasSubstr("rare, spiky and far too hot rather than simply starved")));
   EXPECT_THAT(means(0.001, spiky, 1), HasSubstr("rare and spiky rather than simply starved"));
   EXPECT_THAT(means(0.001, less, 0.1), HasSubstr("starved, in the mean as in the median"));
-  const Summary a_little_less{0.85, 1, 1, 1.1};  // more than 10 percent is a change
+  const measure::Summary a_little_less{0.85, 1, 1, 1.1};  // more than 10 percent is a change
   EXPECT_THAT(means(0.001, a_little_less, 1), HasSubstr("starved, in the mean"));
   EXPECT_THAT(means(0.001, same, 1), HasSubstr("no less is learnt in the mean"));
   EXPECT_THAT(means(0.1, more, 5), HasSubstr("not starved but too hot"));
@@ -162,4 +162,4 @@ TEST(NextCommand, LeadsSomewhereElse) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

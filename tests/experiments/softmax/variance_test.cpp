@@ -7,7 +7,7 @@
 #include "experiments/softmax/variance_pairs.h"
 #include "tests/experiments/command_run.h"
 
-namespace experiments {
+namespace experiments::softmax {
 namespace {
 
 using test::cell;
@@ -32,10 +32,10 @@ TEST(Variance, TheKurtosisIsThatOfTheJackknife) {
   const double n = 5;
   std::vector<double> parts;
   for (std::size_t i = 0; i < square.size(); ++i) parts.push_back(kurtosis(i));
-  const double middle = mean(parts);
+  const double middle = measure::mean(parts);
   double spread = 0;
   for (const double part : parts) spread += (part - middle) * (part - middle);
-  const Estimate found = excess_kurtosis(square, fourth);
+  const measure::Estimate found = excess_kurtosis(square, fourth);
   EXPECT_NEAR(found.mean, n * kurtosis(99) - (n - 1) * middle, 1e-12);
   EXPECT_NEAR(found.error, std::sqrt((n - 1) / n * spread), 1e-12);
   EXPECT_EQ(found.groups, 5);
@@ -46,14 +46,14 @@ TEST(Variance, TheErrorOfTheKurtosisIsItsScatter) {
   std::vector<double> estimates, errors;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const PairScores scores = run_pairs({.d = 4, .batches = 64, .seed = seed}, kSilent);
-    const Estimate estimate = excess_kurtosis(scores.square, scores.fourth);
+    const measure::Estimate estimate = excess_kurtosis(scores.square, scores.fourth);
     estimates.push_back(estimate.mean);
     errors.push_back(estimate.error);
   }
-  const Estimate all = grouped_mean(estimates, 1);
+  const measure::Estimate all = measure::grouped_mean(estimates, 1);
   EXPECT_NEAR(all.mean, 1.5, 4 * all.error);
   const double scatter = all.error * std::sqrt(40);
-  EXPECT_NEAR(mean(errors), scatter, 0.4 * scatter);
+  EXPECT_NEAR(measure::mean(errors), scatter, 0.4 * scatter);
 }
 
 TEST(Variance, CountsEveryScoreOnce) {
@@ -83,7 +83,7 @@ TEST(Variance, ChecksHoldForAnySeedAndType) {
     const experiments::Run with{.seed = seed,
                                 .dtype = seed % 2 ? autograd::DType::f32 : autograd::DType::f64,
                                 .quick = true};
-    const Report report = run_experiment(make_variance(), {}, with);
+    const Report report = run_experiment(test::make("variance"), {}, with);
     EXPECT_EQ(report.checks.size(), 20u);
     for (const Check& check : report.checks) {
       EXPECT_TRUE(check.ok) << check.name << ", seed " << seed << ": " << check.measured;
@@ -92,7 +92,7 @@ TEST(Variance, ChecksHoldForAnySeedAndType) {
 }
 
 TEST(Variance, FindsBothLaws) {
-  const Report report = run_experiment(make_variance(), {"--dk", "16,2"});
+  const Report report = run_experiment(test::make("variance"), {"--dk", "16,2"});
   ASSERT_EQ(report.rows.size(), 2u);
   EXPECT_EQ(cell<std::int64_t>(report, 0, "d_k"), 2);
   EXPECT_EQ(cell<std::int64_t>(report, 0, "pairs"), 1 << 20);
@@ -105,15 +105,16 @@ TEST(Variance, FindsBothLaws) {
 
 TEST(Variance, DrawsTheHistogram) {
   const std::vector<std::string> words{"--dk", "2,64", "--histogram", "64"};
-  const Report ascii = run_experiment(make_variance(), words, {.quick = true, .unicode = false});
+  const Report ascii =
+      run_experiment(test::make("variance"), words, {.quick = true, .unicode = false});
   EXPECT_THAT(ascii.notes[2], HasSubstr("at d_k = 64"));
   const std::string& middle = ascii.notes[3 + 9];
   EXPECT_THAT(middle, HasSubstr("0.0 to 0.5  ######"));
   EXPECT_THAT(middle, HasSubstr("|"));
-  const Report unicode = run_experiment(make_variance(), words, {.quick = true});
+  const Report unicode = run_experiment(test::make("variance"), words, {.quick = true});
   EXPECT_THAT(unicode.notes[3 + 9], HasSubstr("█████"));
   EXPECT_THAT(unicode.notes[3 + 9], HasSubstr("│"));
-  EXPECT_EQ(display_width(unicode.notes[3 + 9]), display_width(middle));
+  EXPECT_EQ(report::display_width(unicode.notes[3 + 9]), report::display_width(middle));
 }
 
 TEST(Variance, RefusesAHistogramOfWhatIsNotMeasured) {
@@ -127,4 +128,4 @@ TEST(Variance, SaysTheSameForAnyThreadCount) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::softmax

@@ -16,7 +16,7 @@
 #include "experiments/tools/workloads.h"
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using nlohmann::json;
@@ -186,4 +186,4 @@ TEST(Bench, SaysThatItsNumbersAreTimings) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -3,7 +3,7 @@
 
 #include "tests/experiments/run.h"
 
-namespace experiments {
+namespace experiments::tools {
 namespace {
 
 using test::in_process;
@@ -54,4 +54,4 @@ TEST(GradcheckCommand, SeedsChangeTheDraws) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::tools

@@ -17,7 +17,7 @@
 #include "tests/experiments/run.h"
 #include "tests/support/tensors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using test::contents;
@@ -135,7 +135,7 @@ TEST(AtomicFile, WhicheverCallFailsTheFileIsOldOrNew) {
     try {
       save(path, longer, Failing::system());
       EXPECT_EQ(contents(path), longer) << k;
-    } catch (const IoError& error) {
+    } catch (const cli::IoError& error) {
       EXPECT_STREQ(error.what(), "cannot write it: Input/output error") << k;
       EXPECT_THAT(contents(path), testing::AnyOf("old", longer)) << k;
       ++refused;
@@ -156,8 +156,9 @@ TEST(AtomicFile, UntilTheRenameAFailureLeavesTheOldFile) {
   Failing::error = ENOSPC;
   for (const int k : {0, 2, 3, 4, 5}) {  // open, fchmod, write, fsync, rename
     Failing::left = k;
-    EXPECT_EQ(::test::message_of<IoError>([&] { save(folder / "x", "new", Failing::system()); }),
-              "cannot write it: No space left on device");
+    EXPECT_EQ(
+        ::test::message_of<cli::IoError>([&] { save(folder / "x", "new", Failing::system()); }),
+        "cannot write it: No space left on device");
     EXPECT_EQ(contents(folder / "x"), "old") << k;
     EXPECT_THAT(folder.names(), ElementsAre("x")) << k;
   }
@@ -186,7 +187,7 @@ TEST(AtomicFile, SafetensorsAreOldOrNewWhicheverCallFails) {
     Failing::left = k;
     try {
       write_safetensors(path, content(2), Failing::system());
-    } catch (const IoError& error) {
+    } catch (const cli::IoError& error) {
       EXPECT_EQ(error.what(), "cannot write '" + path + "': No space left on device");
     }
     const Safetensors loaded = read_safetensors(path);
@@ -231,4 +232,4 @@ TEST(AtomicFile, AKilledProcessLeavesAFileThatLoads) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

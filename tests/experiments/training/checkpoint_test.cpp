@@ -12,7 +12,7 @@
 #include "tests/experiments/run.h"
 #include "tests/support/tensors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Array;
@@ -110,7 +110,7 @@ std::string refusal(const std::string& key, const char* text) {
   if (text) content.metadata[key] = text;
   else content.metadata.erase(key);
   write_safetensors(path, content);
-  const std::string message = ::test::message_of<DataError>([&] { load_checkpoint(path); });
+  const std::string message = ::test::message_of<cli::DataError>([&] { load_checkpoint(path); });
   EXPECT_TRUE(message.starts_with("'" + path + "': ")) << message;
   return message.substr(std::min(message.size(), path.size() + 4));
 }
@@ -153,7 +153,7 @@ TEST(Checkpoint, MetadataOfOthersIsIgnored) {
 TEST(Checkpoint, WhatWouldNotLoadIsNotSaved) {
   const Folder folder;
   const auto message = [&](const Checkpoint& checkpoint) {
-    return ::test::message_of<DataError>([&] { save_checkpoint(folder / "x", checkpoint); });
+    return ::test::message_of<cli::DataError>([&] { save_checkpoint(folder / "x", checkpoint); });
   };
   Checkpoint checkpoint = example();
   checkpoint.model["optimizer.w"] = ::test::f64({1});
@@ -168,4 +168,4 @@ TEST(Checkpoint, WhatWouldNotLoadIsNotSaved) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

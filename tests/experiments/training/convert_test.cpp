@@ -4,7 +4,7 @@
 #include "experiments/training/safetensors.h"
 #include "tests/experiments/training/trained.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using test::Folder;
@@ -99,4 +99,4 @@ TEST_F(Convert, RefusesInOneLine) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

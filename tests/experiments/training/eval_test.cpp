@@ -8,7 +8,7 @@
 #include "experiments/training/text_data.h"
 #include "tests/experiments/training/trained.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using nlohmann::json;
@@ -128,4 +128,4 @@ TEST(Eval, ConfigAndTensorsHaveToAgree) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

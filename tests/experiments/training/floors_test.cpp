@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using Tokens = std::vector<std::int64_t>;
@@ -44,4 +44,4 @@ TEST(Floors, AllThree) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using Logits = std::vector<double>;
@@ -84,4 +84,4 @@ TEST(Generate, GoesOnFromTheLastBlockAndStopsWhenTold) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 #include "experiments/cli/errors.h"
 #include "tests/support/tensors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Generator;
@@ -116,7 +116,7 @@ TEST(GptNames, PrefixesMayBeMissingAndMasksAreDropped) {
 TEST(GptNames, MissingAndUnknownNamesAreListed) {
   const State whole = to_foreign(state_of(kConfig), Layout::linear);
   const auto message = [](const State& state) {
-    return ::test::message_of<DataError>([&] { from_foreign(state, 2); });
+    return ::test::message_of<cli::DataError>([&] { from_foreign(state, 2); });
   };
   State state = whole;
   state.erase("transformer.h.1.ln_2.bias");
@@ -140,7 +140,7 @@ TEST(GptNames, ShapesLayoutsAndDtypesAreChecked) {
   const auto message = [&](const std::string& name, const Tensor& tensor) {
     State state = whole;
     state["transformer." + name] = tensor;
-    return ::test::message_of<DataError>([&] { from_foreign(state, 2); });
+    return ::test::message_of<cli::DataError>([&] { from_foreign(state, 2); });
   };
   EXPECT_EQ(message("h.1.attn.c_attn.weight", autograd::ones({4, 12})),
             "tensor h.1.attn.c_attn.weight: expected shape (12, 4), got (4, 12) (n_embd is 4; one "
@@ -165,9 +165,9 @@ TEST(GptNames, WhatOthersDoNotHaveHasNoName) {
   GPTConfig config = kConfig;
   config.qk_norm = nn::QkNorm::yes;
   const State ours = state_of(config);
-  EXPECT_THAT(::test::message_of<DataError>([&] { to_foreign(ours, Layout::linear); }),
+  EXPECT_THAT(::test::message_of<cli::DataError>([&] { to_foreign(ours, Layout::linear); }),
               HasSubstr("unknown h.0.attn.k_norm.weight, h.0.attn.q_norm.weight"));
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -6,7 +6,7 @@
 #include "experiments/training/attention_runs.h"
 #include "tests/experiments/command_run.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::DType;
@@ -97,7 +97,7 @@ TEST(Identity, RefusesAScaledRunThatDiverges) {
 
 TEST(Identity, ChecksEveryRescaledRun) {
   const Report report =
-      test::run_experiment(make_identity(), {"--dk", "16,20", "--steps", "20"}, {.seed = 3});
+      test::run_experiment(test::make("identity"), {"--dk", "16,20", "--steps", "20"}, {.seed = 3});
   ASSERT_EQ(report.checks.size(), 12u);
   ASSERT_EQ(report.rows.size(), 28u);
   for (std::size_t i = 0; i < 12; ++i) {
@@ -127,4 +127,4 @@ TEST(Identity, RefusesWhatItCannotRun) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

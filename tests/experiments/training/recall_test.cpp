@@ -7,7 +7,7 @@
 #include "experiments/training/recall_words.h"
 #include "tests/experiments/command_run.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using test::cell;
@@ -97,7 +97,7 @@ TEST(Recall, ARowIsARun) {
   const Words words{"--dk",     "8,16", "--scale",         "dk,none", "--seeds",     "2",
                     "--pairs",  "2",    "--symbols",       "3",       "--max-iters", "10",
                     "--n-embd", "16",   "--learning-rate", "1e-6"};
-  const Report report = test::run_experiment(make_recall(), words, {.seed = 7});
+  const Report report = test::run_experiment(test::make("recall"), words, {.seed = 7});
   ASSERT_EQ(report.rows.size(), 8u);
   for (std::size_t row = 0; row < 8; ++row) {
     EXPECT_EQ(cell<std::int64_t>(report, row, "seed"), row < 4 ? 7 : 8);
@@ -111,7 +111,8 @@ TEST(Recall, ARowIsARun) {
 
 TEST(Recall, ASeedKeepsItsSign) {
   const Words words{"--dk", "4", "--scale", "dk", "--seeds", "1", "--max-iters", "1"};
-  const Report report = test::run_experiment(make_recall(), words, {.seed = ~std::uint64_t{0}});
+  const Report report =
+      test::run_experiment(test::make("recall"), words, {.seed = ~std::uint64_t{0}});
   EXPECT_EQ(cell<std::string>(report, 0, "seed"), "18446744073709551615");
 }
 
@@ -133,4 +134,4 @@ TEST(Recall, RefusesWhatItCannotRun) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

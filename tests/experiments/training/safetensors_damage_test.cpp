@@ -11,7 +11,7 @@
 
 // Files that are damaged or lie.
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using test::Folder;
@@ -24,7 +24,7 @@ std::string refusal(const std::string& bytes) {
   const Folder folder;
   const std::string path = folder / "x";
   test::put(path, bytes);
-  const std::string message = ::test::message_of<DataError>([&] { read_safetensors(path); });
+  const std::string message = ::test::message_of<cli::DataError>([&] { read_safetensors(path); });
   const std::string begin = "'" + path + "': ";
   EXPECT_EQ(message.substr(0, begin.size()), begin) << message;
   EXPECT_THAT(message, Not(HasSubstr("\n")));
@@ -91,7 +91,7 @@ TEST(SafetensorsDamage, FlippedBitsOfTheHeaderLoadOrAreRefused) {
     test::put(folder / "y", bytes);
     try {
       EXPECT_LE(read_safetensors(folder / "y").tensors.size(), 2u);
-    } catch (const DataError&) {
+    } catch (const cli::DataError&) {
       ++refused;
     }
   }
@@ -176,4 +176,4 @@ TEST(SafetensorsDamage, NamesInMessagesAreCutAndHarmless) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

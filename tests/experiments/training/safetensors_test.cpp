@@ -16,7 +16,7 @@
 #include "tests/experiments/training/safetensors_bytes.h"
 #include "tests/support/tensors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Array;
@@ -188,7 +188,7 @@ TEST(Safetensors, WhatCannotBeReadIsAnIoError) {
   const Folder folder;
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   const auto message = [&](const std::string& path) {
-    return ::test::message_of<IoError>([&] { read_safetensors(path); });
+    return ::test::message_of<cli::IoError>([&] { read_safetensors(path); });
   };
   EXPECT_EQ(message("missing"), "cannot read 'missing': No such file or directory");
   EXPECT_THAT(message(folder.path()), HasSubstr("Is a directory"));
@@ -199,7 +199,7 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   const Folder folder;
   const Tensor one(Array::scalar(1, DType::f32));
   const auto message = [&](const Safetensors& content) {
-    return ::test::message_of<DataError>([&] { write_safetensors(folder / "x", content); });
+    return ::test::message_of<cli::DataError>([&] { write_safetensors(folder / "x", content); });
   };
   EXPECT_THAT(message({{{"\xff", one}}, {}}), HasSubstr("tensor name '\\xff' is not UTF-8"));
   EXPECT_THAT(message({{}, {{"k", "a\xc0"}}}), HasSubstr("metadata 'k': 'a\\xc0' is not UTF-8"));
@@ -207,9 +207,9 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   EXPECT_THAT(message({{{"__metadata__", one}}, {}}), HasSubstr("__metadata__"));
   EXPECT_THAT(message({{}, {{"k", std::string(50'000'000, '\t')}}}), HasSubstr("at most"));
   EXPECT_TRUE(folder.names().empty());
-  EXPECT_EQ(::test::message_of<IoError>([&] { write_safetensors("/missing/x", {}); }),
+  EXPECT_EQ(::test::message_of<cli::IoError>([&] { write_safetensors("/missing/x", {}); }),
             "cannot write '/missing/x': No such file or directory");
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

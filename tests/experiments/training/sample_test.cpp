@@ -10,7 +10,7 @@
 #include "tests/experiments/command_run.h"
 #include "tests/experiments/training/trained.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using nlohmann::json;
@@ -126,8 +126,8 @@ TEST(Vocabulary, TakesTheLongestEntryAndPassesOverBlanks) {
   const Vocabulary pieces({" the", "t", "he", " "});
   EXPECT_THAT(pieces.encode("the the", "x"), ElementsAre(1, 2, 0));
   EXPECT_EQ(pieces.decode(Tokens{1, 2, 0}), "the the");
-  EXPECT_THROW(pieces.encode("h", "x"), DataError);
+  EXPECT_THROW(pieces.encode("h", "x"), cli::DataError);
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

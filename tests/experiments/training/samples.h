@@ -30,8 +30,8 @@ inline const std::vector<double> kNumbers = {0.004654,
                                              4096.5,
                                              1234567.875};
 
-inline Report sample_report() {
-  Report report;
+inline report::Report sample_report() {
+  report::Report report;
   report.columns = {{"name", "name"}, {"size", "size"}, {"x", "x"}, {"good", "good"}};
   for (const double value : kNumbers)
     report.rows.push_back({"a \"name\"", std::int64_t{1048576}, value, value > 1});
@@ -39,13 +39,13 @@ inline Report sample_report() {
   const double inf = std::numeric_limits<double>::infinity();
   for (const double value : {nan, -nan, inf, -inf})
     report.rows.push_back({"not\tfinite\n\x01\xff\\", std::int64_t{-4096}, value, false});
-  report.checks = {{"Var(q.k) = d", CheckKind::identity, 63.5, 64, 1.25, true},
-                   {"far", CheckKind::asymptote, 1234567.5, inf, nan, false}};
+  report.checks = {{"Var(q.k) = d", report::CheckKind::identity, 63.5, 64, 1.25, true},
+                   {"far", report::CheckKind::asymptote, 1234567.5, inf, nan, false}};
   report.notes = {"a note"};
   return report;
 }
 
-inline Context sample_context() {
+inline report::Context sample_context() {
   return {.version = "1.2.3",
           .command = "gradlab scaling --out 'a b'",
           .experiment = "scaling",

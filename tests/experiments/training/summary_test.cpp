@@ -6,7 +6,7 @@
 #include "experiments/training/gpt_layers.h"
 #include "tests/experiments/command_run.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Node;
@@ -122,4 +122,4 @@ TEST(Summary, RefusesHeadsThatDoNotDivide) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -11,7 +11,7 @@
 
 #include "autograd/ops.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using autograd::Tensor;
@@ -131,7 +131,7 @@ TEST(Tasks, NamesAndDefaults) {
 
 TEST(Tasks, WhatIsRefused) {
   const auto refused = [](const char* name, TaskOptions options, const char* text) {
-    EXPECT_THAT([&] { make_task(name, options); }, ThrowsMessage<UsageError>(HasSubstr(text)));
+    EXPECT_THAT([&] { make_task(name, options); }, ThrowsMessage<cli::UsageError>(HasSubstr(text)));
   };
   refused("sortt", {}, "unknown task 'sortt'; did you mean 'sort'?; there are add, copy,");
   refused("copy", {.length = 0}, "task copy: length: expected 1 to 1000, got 0");
@@ -155,4 +155,4 @@ TEST(Tasks, AccuracyCountsWhatIsNotIgnored) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -13,7 +13,7 @@
 #include "experiments/cli/errors.h"
 #include "experiments/training/floors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using testing::AllOf;
@@ -61,10 +61,11 @@ TEST(TextData, LineEndsAndTheByteOrderMark) {
 }
 
 TEST(TextData, FilesThatCannotBeRead) {
-  EXPECT_THAT([] { read_text("/nonexistent/text"); },
-              ThrowsMessage<IoError>("cannot read '/nonexistent/text': No such file or directory"));
+  EXPECT_THAT(
+      [] { read_text("/nonexistent/text"); },
+      ThrowsMessage<cli::IoError>("cannot read '/nonexistent/text': No such file or directory"));
   EXPECT_THAT([] { read_text(testing::TempDir()); },
-              ThrowsMessage<IoError>(EndsWith("Is a directory")));
+              ThrowsMessage<cli::IoError>(EndsWith("Is a directory")));
   // Offsets are those of the file, before line ends change.
   EXPECT_THAT(
       [] {
@@ -73,9 +74,9 @@ TEST(TextData, FilesThatCannotBeRead) {
                                        7))
                       .path());
       },
-      ThrowsMessage<DataError>(HasSubstr("NUL at byte 6")));
+      ThrowsMessage<cli::DataError>(HasSubstr("NUL at byte 6")));
   EXPECT_THAT([] { read_text(TextFile("a\r\n\xff").path()); },
-              ThrowsMessage<DataError>(AllOf(StartsWith("'/"), HasSubstr("at byte 3"))));
+              ThrowsMessage<cli::DataError>(AllOf(StartsWith("'/"), HasSubstr("at byte 3"))));
 }
 
 TEST(TextData, NineTenthsTrain) {
@@ -91,15 +92,16 @@ TEST(TextData, NineTenthsTrain) {
 
 TEST(TextData, TooShort) {
   EXPECT_THAT([] { TextData("hello", 8); },
-              ThrowsMessage<DataError>("data has 5 tokens, block size 8 needs at least 9"));
+              ThrowsMessage<cli::DataError>("data has 5 tokens, block size 8 needs at least 9"));
   EXPECT_THAT([] { TextData("", 1); },
-              ThrowsMessage<DataError>("data has 0 tokens, block size 1 needs at least 2"));
-  EXPECT_THAT([] { TextData(letters(70), 7); },
-              ThrowsMessage<DataError>("data has 70 tokens, 7 of them to validate by; block size 7 "
-                                       "needs at least 8 there"));
+              ThrowsMessage<cli::DataError>("data has 0 tokens, block size 1 needs at least 2"));
+  EXPECT_THAT(
+      [] { TextData(letters(70), 7); },
+      ThrowsMessage<cli::DataError>("data has 70 tokens, 7 of them to validate by; block size 7 "
+                                    "needs at least 8 there"));
   EXPECT_NO_THROW(TextData(letters(70), 6));
   EXPECT_NO_THROW(TextData("héllo wörld, héllo!", 1));
-  EXPECT_THROW(TextData("hello", CharTokenizer("hel"), 1), DataError);  // no o
+  EXPECT_THROW(TextData("hello", CharTokenizer("hel"), 1), cli::DataError);  // no o
 }
 
 TEST(TextData, ABatchIsMadeOfWindowsAndWhatComesNext) {
@@ -166,4 +168,4 @@ TEST(TextData, TinyShakespeare) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

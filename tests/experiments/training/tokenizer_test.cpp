@@ -5,7 +5,7 @@
 
 #include "experiments/cli/errors.h"
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using testing::AllOf;
@@ -38,10 +38,11 @@ TEST(Tokenizer, AVocabularyGoesOutAndIn) {
 
 TEST(Tokenizer, AnUnknownCharacterIsNamed) {
   const CharTokenizer tokenizer("abé");
-  EXPECT_THAT([&] { tokenizer.encode("éa中b"); },
-              ThrowsMessage<DataError>("text: '中' at byte 3 is not one of the 3 characters of the "
-                                       "vocabulary"));
-  EXPECT_THAT([&] { tokenizer.encode("\x01"); }, ThrowsMessage<DataError>(HasSubstr("\\x01")));
+  EXPECT_THAT(
+      [&] { tokenizer.encode("éa中b"); },
+      ThrowsMessage<cli::DataError>("text: '中' at byte 3 is not one of the 3 characters of the "
+                                    "vocabulary"));
+  EXPECT_THAT([&] { tokenizer.encode("\x01"); }, ThrowsMessage<cli::DataError>(HasSubstr("\\x01")));
 }
 
 TEST(Tokenizer, ATokenOutOfRangeIsNamed) {
@@ -51,26 +52,27 @@ TEST(Tokenizer, ATokenOutOfRangeIsNamed) {
         [&] {
           tokenizer.decode(Tokens{0, bad});
         },
-        ThrowsMessage<DataError>(AllOf(HasSubstr("[0, 2)"), HasSubstr(std::to_string(bad)))));
+        ThrowsMessage<cli::DataError>(AllOf(HasSubstr("[0, 2)"), HasSubstr(std::to_string(bad)))));
   }
 }
 
 TEST(Tokenizer, BytesThatAreNoTextAreNamedWithTheirOffset) {
   using namespace std::string_view_literals;
-  EXPECT_THAT([] { check_text("ab\0c"sv, "file"); },
-              ThrowsMessage<DataError>("file: a NUL at byte 2: this is a binary file, not text"));
+  EXPECT_THAT(
+      [] { check_text("ab\0c"sv, "file"); },
+      ThrowsMessage<cli::DataError>("file: a NUL at byte 2: this is a binary file, not text"));
   EXPECT_THAT([] { check_text("é\xff"sv, "file"); },
-              ThrowsMessage<DataError>("file: expected UTF-8, got '\\xff' at byte 2"));
+              ThrowsMessage<cli::DataError>("file: expected UTF-8, got '\\xff' at byte 2"));
   for (const std::string_view bad :
        {"a\xc3"sv, "\xc0\x80"sv, "\xed\xa0\x80"sv, "\xf5\x80\x80\x80"sv})
-    EXPECT_THROW(CharTokenizer{bad}, DataError);  // cut, overlong, a surrogate, above U+10FFFF
+    EXPECT_THROW(CharTokenizer{bad}, cli::DataError);  // cut, overlong, a surrogate, above U+10FFFF
   EXPECT_NO_THROW(check_text("é中😀", "file"));
 }
 
 TEST(Tokenizer, AVocabularyThatIsNoneIsRefused) {
   const auto refused = [](std::vector<std::string> characters, const char* text) {
     EXPECT_THAT([&] { CharTokenizer::from_vocabulary(characters); },
-                ThrowsMessage<DataError>(HasSubstr(text)));
+                ThrowsMessage<cli::DataError>(HasSubstr(text)));
   };
   refused({"a", "bc"}, "entry 1, got 'bc'");
   refused({""}, "entry 0, got ''");
@@ -81,4 +83,4 @@ TEST(Tokenizer, AVocabularyThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

@@ -14,7 +14,7 @@
 
 // The command train, as a person and as a script use it.
 
-namespace experiments {
+namespace experiments::training {
 namespace {
 
 using test::Folder;
@@ -296,4 +296,4 @@ TEST(Train, SavesWhenInterrupted) {
 }
 
 }  // namespace
-}  // namespace experiments
+}  // namespace experiments::training

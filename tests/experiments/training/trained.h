@@ -35,9 +35,10 @@ inline Outcome train_text(const Folder& folder) {
 }
 
 /// The same run with something about its checkpoint changed.
-inline void change(const std::string& folder, const std::function<void(Checkpoint&)>& how) {
-  const RunFolder run(folder);
-  Checkpoint checkpoint = run.load();
+inline void change(const std::string& folder,
+                   const std::function<void(training::Checkpoint&)>& how) {
+  const training::RunFolder run(folder);
+  training::Checkpoint checkpoint = run.load();
   how(checkpoint);
   run.save(checkpoint);
 }

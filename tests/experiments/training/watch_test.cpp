@@ -11,7 +11,7 @@
 namespace {
 
 using namespace autograd;
-using namespace experiments;
+using namespace experiments::training;
 using nn::Causal;
 using test::f64;
 using test::leaf;
@@ -311,7 +311,7 @@ TEST(WatchLines, DrawALayerALine) {
   HeadStats sharp, flat;
   sharp.entropy = 0.01, sharp.gain = 0.001, sharp.max_logit = 1500;
   flat.entropy = 1, flat.gain = 1, flat.max_logit = 0.1;
-  EXPECT_THAT(watch_lines({{flat, sharp}, {flat, flat}}, Glyphs::ascii),
+  EXPECT_THAT(watch_lines({{flat, sharp}, {flat, flat}}, experiments::report::Glyphs::ascii),
               ElementsAre("h.0  entropy #_  gain #_  |logit| _* at most 1.5e+03  warn",
                           "h.1  entropy ##  gain ##  |logit| __ at most 0.1"));
 }

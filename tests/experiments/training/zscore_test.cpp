@@ -8,7 +8,7 @@
 
 namespace {
 
-using experiments::ZScore;
+using experiments::training::ZScore;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "autograd/array/shape.h"
+
 namespace CLI {
 class App;
 }
 
 namespace experiments {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 /// A mistake on the command line: one line that names option, value and rule. Exit code 2.
 class UsageError : public std::runtime_error {

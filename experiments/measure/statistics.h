@@ -1,11 +1,12 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
+
+#include "autograd/array/shape.h"
 
 namespace experiments {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 /// The four numbers that every figure is reported as. NaN if any value is not finite.
 struct Summary {

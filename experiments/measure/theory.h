@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstddef>
+#include "autograd/array/shape.h"
 
 namespace experiments {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 // What is known in closed form of a softmax row over T independent N(0, sigma^2) logits. J is its
 // Jacobian diag(p) - p p^T, |J| the Frobenius norm, H the entropy in nats. "-> " marks a limit.

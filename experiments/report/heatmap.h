@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "autograd/array/shape.h"
 #include "experiments/report/palette.h"
 
 // Matrices as pictures: a cell is a block of 24-bit colour, or characters where colour is off.
 
 namespace experiments {
 
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 /// What is drawn on.
 struct Canvas {

@@ -2,10 +2,11 @@
 
 #include "autograd/tensor.h"
 
-// The catalogue: every op, one declaration and one line on shapes. Ops live in ops/<name>.cpp,
-// value and gradient rule together. Elementwise ops broadcast as NumPy does. Dims may be negative,
-// and a scalar takes dims 0 and -1 as one element does. Floats (f32, f64) only, and never mixed,
-// unless a line says otherwise; DTypeError and ShapeError are thrown by name.
+// The catalogue: every op with one declaration and one line on its meaning and shapes. The op
+// itself is ops/<name>.cpp, value and gradient rule together. Elementwise ops broadcast as NumPy
+// does. Dims may be negative; a scalar takes dims 0 and -1, as if it had one dim of size 1. Ops
+// take floats (f32, f64), never mixed, unless a line says otherwise; DTypeError and ShapeError name
+// the op.
 
 namespace autograd {
 
@@ -27,7 +28,7 @@ Tensor normal(const Shape& shape, double mean, double stddev, DType dtype = DTyp
 Tensor randn(const Shape& shape, DType dtype = DType::f32,
              Generator& generator = default_generator());  // N(0, 1)
 
-// --- arithmetic, elementwise with broadcasting
+// --- arithmetic, elementwise: two shapes broadcast together, and so does the result
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
@@ -35,40 +36,43 @@ Tensor div(const Tensor& a, const Tensor& b);
 Tensor neg(const Tensor& x);
 Tensor scale(const Tensor& x, double factor);      // x * factor
 Tensor shift(const Tensor& x, double term);        // x + term
-Tensor maximum(const Tensor& a, const Tensor& b);  // NaN wins; a tie shares the gradient in halves
-Tensor minimum(const Tensor& a, const Tensor& b);
-/// d/db is 0 at base 0 with b > 0, as 0^b is flat there.
+Tensor maximum(const Tensor& a, const Tensor& b);  // NaN wins; a tie halves the gradient
+Tensor minimum(const Tensor& a, const Tensor& b);  // the same
+/// a^b. Its gradient for b is 0 where a = 0 and b > 0, as 0^b is flat there.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, double exponent);
 /// a where mask (b8) is true, b elsewhere; all three broadcast.
 Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b);
 
-// --- elementwise functions
+// --- functions of each element (norm: of all)
 Tensor abs(const Tensor& x);  // gradient 0 at 0
 Tensor exp(const Tensor& x);
-Tensor log(const Tensor& x);
+Tensor log(const Tensor& x);   // natural
 Tensor sqrt(const Tensor& x);  // gradient +inf at 0
 Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);
-Tensor relu(const Tensor& x);  // keeps NaN; gradient 0 at 0
+Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp(-x))
+Tensor relu(const Tensor& x);     // max(x, 0); keeps NaN; gradient 0 at 0
 enum class Gelu { erf, tanh };
-Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);
-Tensor norm(const Tensor& x);  // Euclidean, of everything -> (); gradient 0 at the origin
-Tensor to(const Tensor& x, DType dtype);  // differentiable between f32 and f64
+Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);  // x Phi(x), or GPT-2's approximation of it
+Tensor norm(const Tensor& x);             // sqrt(sum(x^2)) of all -> (); gradient 0 at the origin
+Tensor to(const Tensor& x, DType dtype);  // any dtypes; gradients between f32 and f64 only
 
-// --- comparisons, elementwise with broadcasting, any equal dtypes -> b8, no gradient
+// --- comparisons, elementwise with broadcasting: any two equal dtypes -> b8, without a gradient
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
 Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
-Tensor logical_not(const Tensor& mask);                               // b8
-Tensor logical_and(const Tensor& a, const Tensor& b);                 // b8
+Tensor logical_not(const Tensor& mask);                               // of b8
+Tensor logical_and(const Tensor& a, const Tensor& b);                 // of b8
 Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);  // i64, the first of equals
+/// Whether |a - b| <= atol + rtol |b| everywhere; equal infinities are close, NaN is not.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
 
-// --- reductions over dims (none given: all of them)
+// --- reductions over dims, all of them where none is given; KeepDim::yes leaves size 1 in their
+// place. Largest elements that are equal share the gradient evenly, and NaN wins; so do smallest
+// ones.
 Tensor sum(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
 Tensor sum(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
 Tensor mean(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
@@ -86,8 +90,9 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = Tensor());
 
 // --- softmax and dropout
-Tensor softmax(const Tensor& x, int dim);  // NaN where every x of a row is -inf, or one is +inf
-Tensor log_softmax(const Tensor& x, int dim);
+/// exp(x) / sum(exp(x)) along dim; NaN where all of a row is -inf, or one element +inf.
+Tensor softmax(const Tensor& x, int dim);
+Tensor log_softmax(const Tensor& x, int dim);  // its logarithm, exact where softmax is 0
 /// Softmax over the positions where mask (b8, broadcasts to x) is true; exactly 0 elsewhere, and a
 /// row with no true position is all zeros, in value and gradient.
 Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim);
@@ -105,46 +110,48 @@ struct FusedAttentionOptions {
   Generator* generator = nullptr;  // of dropout; the default one if null
 };
 /// softmax(scale q k^T) v of every head, from a projection qkv (B, T, 3 C) of which q, k and v are
-/// a third each, heads side by side -> (B, T, C). What matmul, softmax, dropout and matmul give to
-/// rounding, with the same mask, but no (T, T) matrix is ever whole: memory grows with T alone. A v
-/// that is not finite makes outputs NaN under weights of 0 too, as there, and here q's gradient.
+/// a third each, heads side by side -> (B, T, C). The same, to rounding, as matmul, softmax,
+/// dropout and matmul, with the same mask of dropout, but no (T, T) matrix is ever whole: memory
+/// grows with T, not with T^2. A v that is not finite makes outputs NaN even under weights of 0, as
+/// there; here q's gradient too.
 Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options);
 
 // --- normalisation and losses
-/// (x - mean) / sqrt(variance + eps) * weight + bias over the last dim, with the variance of
-/// dividing by C. x (..., C); weight and bias (C), either may be undefined.
+/// (x - mean) / sqrt(variance + eps) * weight + bias over the last dim; the variance divides by C.
+/// x (..., C); weight and bias (C), either may be undefined.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
 enum class Reduction { mean, sum, none };
 struct CrossEntropyOptions {
-  Index ignore_index = -100;  // a target of this value counts for nothing
+  Index ignore_index = -100;  // targets of this value are left out
   Reduction reduction = Reduction::mean;
 };
 /// -log softmax(logits)[target], in nats: logits (..., V), target i64 (...) -> (), or (...) for
-/// Reduction::none. The mean is over targets that are not ignored, and ValueError where all are; so
-/// is a target outside [0, V), with its position.
+/// Reduction::none. The mean is over targets that are not ignored. ValueError where all are
+/// ignored, or for a target outside [0, V), with its position.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      const CrossEntropyOptions& options = {});
-Tensor mse(const Tensor& x, const Tensor& target);  // mean of (x - target)^2 -> (); equal shapes
+Tensor mse(const Tensor& x, const Tensor& target);  // mean((x - target)^2) -> (); equal shapes
 
 // --- layout (any dtype; gradients for floats)
-Tensor reshape(const Tensor& x, const Shape& shape);
+Tensor reshape(const Tensor& x, const Shape& shape);                  // same elements, row-major
 Tensor reshape(const Tensor& x, std::initializer_list<Index> sizes);  // one size may be -1
-Tensor transpose(const Tensor& x, int dim0, int dim1);
-Tensor permute(const Tensor& x, std::span<const int> dims);
-Tensor squeeze(const Tensor& x, int dim);    // drops a dim of size 1; ShapeError otherwise
-Tensor unsqueeze(const Tensor& x, int dim);  // a new dim of size 1 at `dim`
-Tensor expand(const Tensor& x, const Shape& shape);
-Tensor narrow(const Tensor& x, int dim, Index start, Index length);
-Tensor select(const Tensor& x, int dim, Index index);  // one index of a dim, which is dropped
-std::vector<Tensor> split(const Tensor& x, Index size, int dim);  // parts of `size`; the last less
+Tensor transpose(const Tensor& x, int dim0, int dim1);                // swaps two dims
+Tensor permute(const Tensor& x, std::span<const int> dims);  // dim i of the result: dims[i]
+Tensor squeeze(const Tensor& x, int dim);            // drops a dim of size 1; ShapeError otherwise
+Tensor unsqueeze(const Tensor& x, int dim);          // a new dim of size 1 at `dim`
+Tensor expand(const Tensor& x, const Shape& shape);  // repeats x along what broadcasts to `shape`
+Tensor narrow(const Tensor& x, int dim, Index start, Index length);  // [start, start + length)
+Tensor select(const Tensor& x, int dim, Index index);                // one index; drops the dim
+std::vector<Tensor> split(const Tensor& x, Index size, int dim);  // parts of `size`, the last less
 template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim);  // ShapeError unless N parts
-Tensor concat(const std::vector<Tensor>& parts, int dim);
-Tensor stack(const std::vector<Tensor>& parts, int dim);  // along a new dim
-Tensor tril(const Tensor& x, Index diagonal = 0);         // of the last two dims
+Tensor concat(const std::vector<Tensor>& parts, int dim);           // end to end; other sizes equal
+Tensor stack(const std::vector<Tensor>& parts, int dim);            // along a new dim; equal shapes
+Tensor tril(const Tensor& x, Index diagonal = 0);  // 0 where column > row + diagonal, last two dims
 /// value where mask (b8, broadcasts to x) is true; floats only.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
-/// weight (V, C), index i64 (...) -> (..., C); ValueError names an index outside [0, V).
+/// Rows of a table: weight (V, C), index i64 (...) -> (..., C). ValueError for an index outside
+/// [0, V), with its position.
 Tensor embedding(const Tensor& weight, const Tensor& index);
 
 // --- operators
@@ -162,7 +169,7 @@ inline Tensor operator*(double s, const Tensor& x) { return scale(x, s); }
 Tensor operator/(const Tensor& x, double s);  // exactly x / s, not x * (1 / s)
 Tensor operator/(double s, const Tensor& x);
 
-// ---
+// --- parts of templates above
 void check_split_parts(std::size_t parts, int wanted, const Shape& shape, Index size);
 template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim) {

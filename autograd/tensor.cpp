@@ -5,7 +5,7 @@
 #include "autograd/array/elementwise.h"
 #include "autograd/array/layout.h"
 #include "autograd/graph/dump.h"
-#include "autograd/graph/flow.h"
+#include "autograd/graph/observer.h"
 
 namespace autograd {
 
@@ -58,6 +58,9 @@ void Tensor::check_rank(int wanted, const char* what) const {
 
 // --- writing
 
+// Rules hold Arrays, which are copied on write, so writing cannot spoil what they saved. But a rule
+// would not know of it: after y = exp(x); y *= 2, backward would still pass on exp(x), not 2
+// exp(x). So only leaves and constants are written.
 void Tensor::check_writable(const char* what) const {
   if (!is_leaf()) {
     fail<GraphError>(
@@ -103,7 +106,8 @@ T element(double value) {
   return static_cast<T>(value);
 }
 
-// f(element, i) for the elements of one index of an axis; i counts them, row-major.
+// f(element, i) for the elements of one index of an axis; i counts them, row-major. An array is
+// (outer, axis, inner) in memory: element i of the slice is at (i / inner, index, i % inner).
 template <class F>
 void update_slice(Tensor& tensor, int axis, Index index, F f) {
   const Shape shape = tensor.shape();
@@ -146,6 +150,7 @@ void SliceRef::operator=(const Tensor& values) {
   });
 }
 
+// The values are copied first, as both may be slices of one tensor.
 void SliceRef::operator=(const SliceRef& other) {
   const Array slice = autograd::narrow(other.tensor_.data(), other.axis_, other.index_, 1);
   *this = Tensor(slice.reshape(slice.shape().without(other.axis_)));
@@ -153,14 +158,16 @@ void SliceRef::operator=(const SliceRef& other) {
 
 // --- gradients
 
-bool Tensor::requires_grad() const { return static_cast<bool>(node()); }
+bool Tensor::requires_grad() const { return node() && impl_->requires_grad(); }
 bool Tensor::is_leaf() const { return !node() || node()->is_leaf; }
 
 Tensor& Tensor::requires_grad_(RequiresGrad on) {
   if (on == RequiresGrad::no) {
     if (!is_leaf())
       fail<GraphError>("requires_grad_: a result of {} has a history; detach() it", op());
-    impl_->node = {};
+    // The node stays: graphs recorded before still lead to it, and it holds the gradient. With a
+    // new node for every requires_grad_() their gradients would go to one that nobody sees.
+    if (node()) node()->frozen = true;
     return *this;
   }
   if (!is_float(dtype())) {
@@ -171,6 +178,7 @@ Tensor& Tensor::requires_grad_(RequiresGrad on) {
     impl_->node->is_leaf = true;
     impl_->op = nullptr;
   }
+  node()->frozen = false;
   return *this;
 }
 
@@ -191,15 +199,16 @@ void Tensor::zero_grad() {
 }
 
 void Tensor::retain_grad() {
-  if (!node()) fail<GraphError>("retain_grad: the tensor requires no gradient");
+  if (!requires_grad()) fail<GraphError>("retain_grad: the tensor requires no gradient");
   node()->retain_grad = true;
 }
 
 namespace {
 
-// The seed of a backward from y; all the ways in which there is none throw.
+// The gradient that backward starts with: 1 for a scalar, as dy/dy = 1. Where there is none, an
+// error.
 Array seed_of(const Tensor& y, const Tensor* seed, const char* what) {
-  if (!y.node()) {
+  if (!y.requires_grad()) {
     fail<GraphError>(
         "{}: the tensor has no gradient history: it was made from constants or under "
         "NoGrad, or is itself a gradient (second derivatives are not supported)",
@@ -222,10 +231,10 @@ std::vector<Tensor> grad_of(const Tensor& y, const std::vector<Tensor>& xs, cons
   const Array start = seed_of(y, seed, "grad");
   std::vector<Ref<Node>> targets;
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    if (!xs[i].node()) fail<GraphError>("grad: input {} requires no gradient", i);
+    if (!xs[i].requires_grad()) fail<GraphError>("grad: input {} requires no gradient", i);
     targets.push_back(xs[i].node());
   }
-  std::vector<Tensor> grads;
+  std::vector<Tensor> grads;  // constants: rules compute Arrays, which record nothing
   for (Array& g : run_grad(y.node(), start, targets, retain)) grads.emplace_back(std::move(g));
   return grads;
 }
@@ -249,18 +258,21 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const T
   return grad_of(y, xs, &seed, retain);
 }
 
+// Shares memory with this tensor, safely: whoever is written first gets a copy of its own.
 Tensor Tensor::detach() const {
   Tensor constant(data());
-  if (GradientFlow::active()) GradientFlow::cut("detach", *impl_, CutReason::detach);
+  tell_observers([this](Observer& observer) { observer.detached(*impl_); });
   return constant;
 }
 
+// An op like any other, whose rule hands the gradient on as it is.
 Tensor Tensor::clone() const {
   return record("clone", data(), {{*this, [](const Array& g) { return g; }}});
 }
 
+// The graph knows Arrays only, so a user's hook on Tensors is wrapped.
 Index Tensor::register_hook(Hook hook) {
-  if (!node()) fail<GraphError>("register_hook: the tensor requires no gradient");
+  if (!requires_grad()) fail<GraphError>("register_hook: the tensor requires no gradient");
   auto& hooks = node()->hooks;
   const Index id = node()->next_hook++;
   hooks.emplace_back(id, [hook = std::move(hook)](const Array& g) {
@@ -271,8 +283,8 @@ Index Tensor::register_hook(Hook hook) {
 }
 
 void Tensor::remove_hook(Index id) {
-  auto& hooks = node()->hooks;
-  std::erase_if(hooks, [id](const auto& hook) { return hook.first == id; });
+  if (!node()) return;
+  std::erase_if(node()->hooks, [id](const auto& hook) { return hook.first == id; });
 }
 
 std::int64_t live_nodes() { return Node::live(); }

@@ -74,7 +74,9 @@ class Tensor {
   // --- gradients
   bool requires_grad() const;
   bool is_leaf() const;  // made by the user rather than by a recorded op
-  Tensor& requires_grad_(RequiresGrad on = RequiresGrad::yes);  // floats, leaves only
+  /// For leaves of floats: whether ops that take the tensor from now on are recorded. What was
+  /// recorded before still brings its gradient, and a gradient that is there stays.
+  Tensor& requires_grad_(RequiresGrad on = RequiresGrad::yes);
   Tensor grad() const;  // undefined until a backward reached this leaf (or retain_grad() tensor)
   void set_grad(const Tensor& grad);
   void zero_grad();    // drops it

@@ -40,7 +40,7 @@ To converted(From v) {
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes) {
-  static_assert(sizeof(Buffer) <= pool::kAlignment);
+  static_assert(sizeof(Buffer) <= pool::kAlignment);  // the header fits before the first element
   const std::size_t all = pool::kAlignment + bytes;
   Ref<Buffer> buffer(new (pool::allocate(all)) Buffer(all));
   poison(*buffer, bytes);
@@ -53,6 +53,7 @@ void Buffer::destroy(Buffer* buffer) noexcept {
   pool::release(buffer, bytes);
 }
 
+// A Shape guarantees that its element count fits into Index; the count of bytes is checked here.
 Array Array::empty(const Shape& shape, DType dtype) {
   const auto item = static_cast<Index>(item_size(dtype));
   const Index limit = std::numeric_limits<Index>::max() - static_cast<Index>(pool::kAlignment);
@@ -85,6 +86,7 @@ template Array Array::from(std::span<const double>, const Shape&);
 template Array Array::from(std::span<const std::int64_t>, const Shape&);
 template Array Array::from(std::span<const bool>, const Shape&);
 
+// Row-major and contiguous, always: another shape of as many elements is the same memory.
 Array Array::reshape(const Shape& shape) const {
   if (shape.numel() != numel()) {
     fail<ShapeError>("reshape: {} has {} elements, {} has {}", shape_.str(), numel(), shape.str(),
@@ -123,6 +125,9 @@ void Array::check_dtype(DType wanted) const {
   }
 }
 
+// The copy of copy-on-write. unique() loads the count with acquire, so that the writes of this
+// thread come after the last reads of an owner that let go on another one (see RefCounted). A count
+// that is 1 stays 1 meanwhile: only an owner can make another, and this Array is the only one.
 void Array::unshare() {
   if (buffer_->unique()) return;
   Ref<Buffer> own = Buffer::allocate(bytes());
@@ -130,6 +135,7 @@ void Array::unshare() {
   buffer_ = std::move(own);
 }
 
+// By bits, so that NaN equals itself and 0 is not -0, which == would have the other way round.
 bool bit_equal(const Array& a, const Array& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
   return dispatch_any(a.dtype(), [&](auto tag) {

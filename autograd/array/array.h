@@ -11,7 +11,8 @@
 
 namespace autograd {
 
-/// A block of element memory, 64-byte aligned; Arrays share it. Only Array touches it.
+/// A block of element memory, 64-byte aligned, behind a header that counts the Arrays which share
+/// it. Only Array touches it.
 class Buffer : public RefCounted {
  public:
   static Ref<Buffer> allocate(std::size_t bytes);  // uninitialised
@@ -25,7 +26,8 @@ class Buffer : public RefCounted {
 
 /// Numbers, a shape, a dtype, nothing else: our NumPy array. Always row-major and contiguous.
 /// Copies share memory until one of them is written (copy-on-write), so an Array saved somewhere
-/// never changes under its owner. Reading is free of locks; one Array object must not be written
+/// never changes under its owner: what an op saved for backward is safe from an optimizer that
+/// updates the parameter in place. Reading is free of locks; one Array object must not be written
 /// while another thread uses that same object.
 class Array {
  public:
@@ -53,7 +55,7 @@ class Array {
   }
 
   template <class T>
-  std::span<const T> read() const&& = delete;  // the elements would be gone: name the array first
+  std::span<const T> read() const&& = delete;  // elements of a temporary would be gone at once
 
   /// Calls f(std::span<T>) on elements that no other Array shares. Un-sharing happens here, on the
   /// calling thread; never call it inside parallel_for.
@@ -79,7 +81,7 @@ class Array {
   Array to(DType dtype) const;
   /// One element as a double, by its row-major position in [0, numel).
   double at(Index position) const;
-  /// Whether both hold the same memory: for tests of sharing.
+  /// Whether both hold the same memory; for tests.
   bool shares_memory_with(const Array& other) const { return buffer_ == other.buffer_; }
 
  private:

@@ -12,9 +12,10 @@ namespace autograd {
 enum class DType : std::uint8_t { f32, f64, i64, b8 };
 
 const char* name(DType dtype);       // "f32"
-std::size_t item_size(DType dtype);  // bytes an element
+std::size_t item_size(DType dtype);  // bytes per element
 inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
+/// The DType whose elements are of C++ type T.
 template <class T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, float>) return DType::f32;
@@ -25,6 +26,10 @@ constexpr DType dtype_of() {
     return DType::b8;
   }
 }
+
+// From a dtype, known at run time, to a type, known to the compiler: f is a generic lambda that
+// gets a value of the type, and `using T = decltype(tag)` names it. The compiler makes f once per
+// type, so that one loop over T serves all dtypes.
 
 /// f(float{}) or f(double{}); DTypeError in the name of `op` for anything else.
 template <class F>

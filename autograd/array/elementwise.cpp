@@ -11,6 +11,8 @@ BroadcastPlan merge_axes(const Shape& shape, const Strides& a, const Strides& b)
   for (int i = 0; i < shape.rank(); ++i) {
     const Index size = shape[i];
     if (size == 1) continue;
+    // Axis i continues the one before where a step there is `size` steps here, for both operands:
+    // then both run on without a jump.
     const bool merges =
         used >= 0 && plan.a_stride[used] == a[i] * size && plan.b_stride[used] == b[i] * size;
     if (!merges) plan.size[++used] = 1;
@@ -23,6 +25,7 @@ BroadcastPlan merge_axes(const Shape& shape, const Strides& a, const Strides& b)
   return plan;
 }
 
+// Stride 0 along an axis reads the same element again and again: that is all of broadcasting.
 Strides broadcast_strides(const Shape& from, const Shape& to) {
   const Strides own = from.strides();
   Strides strides{};
@@ -38,11 +41,13 @@ BroadcastPlan plan_broadcast(const Shape& a, const Shape& b, const char* op) {
   return merge_axes(shape, broadcast_strides(a, shape), broadcast_strides(b, shape));
 }
 
+// Threads share out the rows; which row starts where, each works out from its number, as an
+// odometer does, so that no thread has to wait for the one before.
 void detail::run_rows(const BroadcastPlan& plan, const Row& row) {
   if (plan.shape.numel() == 0) return;
   const int last = plan.rank - 1;
   const Index width = plan.size[last], rows = plan.shape.numel() / width;
-  const auto call = [&](Index r, Index begin, Index end) {
+  const auto call = [&](Index r, Index begin, Index end) {  // r counts rows, row-major
     Index oa = 0, ob = 0, rest = r;
     for (int i = last - 1; i >= 0; --i) {
       const Index at = rest % plan.size[i];
@@ -54,7 +59,7 @@ void detail::run_rows(const BroadcastPlan& plan, const Row& row) {
   };
   if (rows == 1) {
     parallel_for(width, elements_a_piece(), [&](Index begin, Index end) { call(0, begin, end); });
-    return;
+    return;  // one long row is cut itself
   }
   parallel_for(rows, std::max<Index>(1, elements_a_piece() / width), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) call(r, 0, width);
@@ -90,6 +95,8 @@ Array operator+(const Array& a, double s) {
   return map(a, "shift", [s](auto x) { return x + static_cast<decltype(x)>(s); });
 }
 
+// How gradients from several consumers are summed. Mostly `into` owns its memory alone, and then no
+// array is made.
 void add_in_place(Array& into, const Array& g) {
   check_same_dtype(into, g, "add_in_place");
   if (into.shape() != g.shape()) {

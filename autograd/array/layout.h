@@ -6,7 +6,8 @@
 
 namespace autograd {
 
-// All of these copy, whatever the dtype: an Array is always contiguous.
+// All of these copy, whatever the dtype, for an Array is always contiguous. Strides would save the
+// copies and cost every loop in the engine the question of how its operands lie.
 
 Array permute(const Array& a, std::span<const int> axes);  // result axis i is a's axis axes[i]
 Array transpose(const Array& a, int axis0, int axis1);

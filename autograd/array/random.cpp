@@ -18,7 +18,13 @@ Product multiply(std::uint32_t a, std::uint32_t b) {
   return {static_cast<std::uint32_t>(p >> 32), static_cast<std::uint32_t>(p)};
 }
 
-/// One round of ten; the words in registers of whole vectors where a loop runs it.
+// Why Philox: it has no state. Block n of a stream is a function of (key, n), the counter encrypted
+// by ten rounds that multiply, swap and mix in the key. So threads draw their parts of an array in
+// any order and get the same numbers; dropout saves its key instead of a mask, and fused attention
+// draws the mask of one tile from the middle of the stream.
+
+/// The four words of a counter, or of a block of random numbers. A loop over blocks runs the rounds
+/// on whole vectors, one register per word.
 struct Words {
   std::uint32_t a, b, c, d;
 };

@@ -37,8 +37,8 @@ class Generator {
   State state_;
 };
 
-/// The generator that functions fall back on when none is given; seed 0 until manual_seed(). One
-/// a thread.
+/// The generator that functions fall back on when none is given; seed 0 until manual_seed(). Each
+/// thread has its own.
 Generator& default_generator();
 void manual_seed(std::uint64_t seed);
 

@@ -64,6 +64,9 @@ double sum_of_squares(Index n, F value) {
   });
 }
 
+// A sum over an axis that is not the last, such as the gradient of a bias. Along the axis,
+// neighbours lie `inner` elements apart, so this goes row by row and keeps kColumns running sums:
+// memory is read in its order, and the inner loop runs on whole vectors.
 template <class T>
 void sum_columns(const T* x, T* y, const Split3& s) {
   const Index blocks = (s.inner + kColumns - 1) / kColumns;
@@ -82,6 +85,7 @@ void sum_columns(const T* x, T* y, const Split3& s) {
   });
 }
 
+// Rows next to each other, one long row, or columns.
 template <class T>
 void sum_middle(const T* x, T* y, const Split3& s) {
   if (s.inner != 1) return sum_columns(x, y, s);
@@ -221,6 +225,8 @@ Array argmax(const Array& a, int axis, KeepDim keep) {
   });
 }
 
+// Squares first. Only where one overflowed, or all are so small that some were lost, again with
+// everything divided by the largest element.
 double euclidean_norm(const Array& a) {
   constexpr double kSafe = 0x1p-900;  // below it, squares of what matters may have vanished
   return dispatch_float(a.dtype(), "norm", [&](auto tag) {
@@ -239,6 +245,7 @@ double euclidean_norm(const Array& a) {
   });
 }
 
+// Broadcasting repeats elements; its gradient adds up what flows back to each repetition.
 Array sum_to(const Array& g, const Shape& shape) {
   if (g.shape() == shape) return g;
   if (!broadcasts_to(shape, g.shape())) {

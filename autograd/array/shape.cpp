@@ -46,6 +46,8 @@ int Shape::axis(int dim, const char* op) const {
   return dim < 0 ? dim + rank_ : dim;
 }
 
+// The last axis is next to itself in memory; one step along any other skips all that lies behind
+// it. A size of 0 counts as 1, so that no stride is 0: that means "repeats" in a broadcast.
 Strides Shape::strides() const {
   Strides strides{};
   Index step = 1;
@@ -89,6 +91,7 @@ Index checked_product(Index a, Index b, const char* what) {
   return a * b;
 }
 
+// From the right, i = 1 being the last axis; an axis that is missing on the left counts as size 1.
 Shape broadcast(const Shape& a, const Shape& b, const char* op) {
   if (a == b) return a;
   const int rank = std::max(a.rank(), b.rank());

@@ -4,11 +4,9 @@
 
 namespace autograd {
 
-/// exp(x - max) / sum along an axis. An element of -inf becomes exactly 0; a row of nothing but
-/// -inf, or one with +inf or NaN, becomes NaN throughout.
+/// exp(x - max) / sum(exp(x - max)) along an axis. An element of -inf becomes exactly 0; a row of
+/// nothing but -inf, or one with +inf or NaN, becomes NaN throughout.
 Array softmax(const Array& x, int axis);
-/// The gradient of x from the gradient g of y = softmax(x).
-Array softmax_backward(const Array& y, const Array& g, int axis);
 /// x - max - log(sum(exp(x - max))).
 Array log_softmax(const Array& x, int axis);
 /// Softmax over the elements whose mask (b8, the shape of x) is true, exactly 0 elsewhere; a row

@@ -1,9 +1,9 @@
 #include "autograd/gradcheck/gradcheck.h"
 
 #include <cmath>
-#include <unordered_set>
 
-#include "autograd/gradcheck/gradcheck_compare.h"
+#include "autograd/gradcheck/compare.h"
+#include "autograd/graph/paths.h"
 
 namespace autograd {
 namespace {
@@ -45,22 +45,10 @@ void check_inputs(const std::vector<Tensor>& inputs) {
 }
 
 bool depends_on(const Tensor& y, const Tensor& x) {
-  std::vector<const Node*> open;
-  std::unordered_set<const Node*> seen;
-  const auto visit = [&](const Node* node) {
-    if (node && seen.insert(node).second) open.push_back(node);
-  };
-  visit(y.node().get());
-  while (!open.empty()) {
-    const Node* node = open.back();
-    open.pop_back();
-    if (node == x.node().get()) return true;
-    for (const Edge& edge : node->edges) visit(edge.input.get());
-  }
-  return false;
+  return y.node() && nodes_below(*y.node()).count(x.node()->id) > 0;
 }
 
-/// One gradient an input, from the graph; zeros where y does not depend on it.
+/// One gradient per input, from the graph; zeros where y does not depend on it.
 std::vector<Array> graph_gradients(const Tensor& y, const std::vector<Tensor>& inputs,
                                    const Tensor& cotangent) {
   std::vector<Array> gradients;
@@ -91,14 +79,116 @@ class Checker {
   }
 
  private:
-  bool evaluate();
-  bool find_gradients(const ClaimedGradient* claimed);
-  std::vector<Array> gradients_of(const Tensor& y, const ClaimedGradient* claimed);
-  bool check_shapes(const std::vector<Array>& gradients);
-  void compare();
-  void conclude(const GradientComparison& comparison);
-  Array value() const;
-  bool value_changes(int evaluations) const;
+  bool evaluate() {
+    y_ = f_(inputs_);
+    if (y_.dtype() != DType::f64) {
+      fail<DTypeError>("gradcheck: expected f to return f64, got {}", name(y_.dtype()));
+    }
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!bit_equal(inputs_[k].data(), restore_.original(k))) {
+        return refuse(fmt::format("f changed its input {}", k));
+      }
+    }
+    again_ = f_(inputs_);
+    if (!bit_equal(again_.data(), y_.data()) || value_changes(1)) {
+      return refuse("f is not deterministic: two evaluations differ");
+    }
+    cotangent_ = Tensor(normal(y_.shape(), 0, 1, DType::f64, generator_.next()));
+    return true;
+  }
+
+  bool find_gradients(const ClaimedGradient* claimed) {
+    std::vector<Array> repeated, rebuilt;
+    try {
+      gradients_ = gradients_of(y_, claimed);
+      repeated = gradients_of(y_, claimed);
+      rebuilt = gradients_of(again_, claimed);
+    } catch (const Error& error) {
+      return refuse(fmt::format("backward failed: {}", error.what()));
+    }
+    if (!check_shapes(gradients_) || !check_shapes(repeated) || !check_shapes(rebuilt))
+      return false;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (!inputs_[k].requires_grad()) continue;
+      if (!bit_equal(gradients_[k], repeated[k]) || !bit_equal(gradients_[k], rebuilt[k])) {
+        return refuse(
+            fmt::format("backward is not deterministic: two runs differ in the gradient of "
+                        "input {}",
+                        k));
+      }
+    }
+    return true;
+  }
+
+  std::vector<Array> gradients_of(const Tensor& y, const ClaimedGradient* claimed) {
+    if (!claimed) return graph_gradients(y, inputs_, cotangent_);
+    std::vector<Array> gradients;
+    for (const Tensor& g : (*claimed)(inputs_, cotangent_)) {
+      gradients.push_back(g.defined() ? g.data() : Array());
+    }
+    return gradients;
+  }
+
+  bool check_shapes(const std::vector<Array>& gradients) {
+    if (gradients.size() != inputs_.size()) {
+      return refuse(fmt::format("expected {} gradients, one per input, got {}", inputs_.size(),
+                                gradients.size()));
+    }
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      const Array& g = gradients[k];
+      const Tensor& x = inputs_[k];
+      if (!x.requires_grad() || (g.shape() == x.shape() && g.dtype() == x.dtype())) continue;
+      return refuse(fmt::format("gradient of input {}: expected {} {}, got {} {}", k,
+                                name(x.dtype()), x.shape().str(), name(g.dtype()),
+                                g.shape().str()));
+    }
+    return true;
+  }
+
+  void compare() {
+    GradientComparison comparison(
+        {[this] { return value(); }, inputs_, restore_, cotangent_.data(), options_}, generator_);
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      if (inputs_[k].requires_grad()) comparison.compare_input(k, gradients_[k]);
+    }
+    comparison.compare_kinks();
+    report_ = comparison.report();
+    conclude(comparison);
+  }
+
+  void conclude(const GradientComparison& comparison) {
+    const std::string kinks = comparison.kink_text();
+    if (report_.wrong > 0) {
+      if (value_changes(kExtraEvaluations)) {
+        refuse("f is not deterministic: two evaluations differ");
+      } else {
+        refuse(comparison.wrong_text() + (kinks.empty() ? "" : "; " + kinks));
+      }
+    } else if (comparison.vacuous() && y_.numel() > 0 && !options_.allow_vacuous) {
+      refuse(fmt::format("vacuous: all {} numbers are zero, so no gradient could fail",
+                         report_.checked));
+    } else if (!kinks.empty()) {
+      report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + kinks;
+    }
+  }
+
+  Array value() const {
+    NoGrad guard;
+    Array y = f_(inputs_).data();
+    if (!(y.shape() == y_.shape()) || y.dtype() != y_.dtype()) {
+      fail<ShapeError>("gradcheck: the result of f changed from {} {} to {} {}", name(y_.dtype()),
+                       y_.shape().str(), name(y.dtype()), y.shape().str());
+    }
+    return y;
+  }
+
+  bool value_changes(int evaluations) const {
+    for (int i = 0; i < evaluations; ++i) {
+      if (!bit_equal(value(), y_.data())) return true;
+    }
+    return false;
+  }
+
   bool refuse(const std::string& message) {
     report_.ok = false;
     report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + message;
@@ -115,114 +205,6 @@ class Checker {
   std::vector<Array> gradients_;
   GradcheckReport report_;
 };
-
-Array Checker::value() const {
-  NoGrad guard;
-  Array y = f_(inputs_).data();
-  if (!(y.shape() == y_.shape()) || y.dtype() != y_.dtype()) {
-    fail<ShapeError>("gradcheck: the result of f changed from {} {} to {} {}", name(y_.dtype()),
-                     y_.shape().str(), name(y.dtype()), y.shape().str());
-  }
-  return y;
-}
-
-bool Checker::value_changes(int evaluations) const {
-  for (int i = 0; i < evaluations; ++i) {
-    if (!bit_equal(value(), y_.data())) return true;
-  }
-  return false;
-}
-
-bool Checker::evaluate() {
-  y_ = f_(inputs_);
-  if (y_.dtype() != DType::f64) {
-    fail<DTypeError>("gradcheck: expected f to return f64, got {}", name(y_.dtype()));
-  }
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    if (!bit_equal(inputs_[k].data(), restore_.original(k))) {
-      return refuse(fmt::format("f changed its input {}", k));
-    }
-  }
-  again_ = f_(inputs_);
-  if (!bit_equal(again_.data(), y_.data()) || value_changes(1)) {
-    return refuse("f is not deterministic: two evaluations differ");
-  }
-  cotangent_ = Tensor(normal(y_.shape(), 0, 1, DType::f64, generator_.next()));
-  return true;
-}
-
-std::vector<Array> Checker::gradients_of(const Tensor& y, const ClaimedGradient* claimed) {
-  if (!claimed) return graph_gradients(y, inputs_, cotangent_);
-  std::vector<Array> gradients;
-  for (const Tensor& g : (*claimed)(inputs_, cotangent_)) {
-    gradients.push_back(g.defined() ? g.data() : Array());
-  }
-  return gradients;
-}
-
-bool Checker::find_gradients(const ClaimedGradient* claimed) {
-  std::vector<Array> repeated, rebuilt;
-  try {
-    gradients_ = gradients_of(y_, claimed);
-    repeated = gradients_of(y_, claimed);
-    rebuilt = gradients_of(again_, claimed);
-  } catch (const Error& error) {
-    return refuse(fmt::format("backward failed: {}", error.what()));
-  }
-  if (!check_shapes(gradients_) || !check_shapes(repeated) || !check_shapes(rebuilt)) return false;
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    if (!inputs_[k].requires_grad()) continue;
-    if (!bit_equal(gradients_[k], repeated[k]) || !bit_equal(gradients_[k], rebuilt[k])) {
-      return refuse(
-          fmt::format("backward is not deterministic: two runs differ in the gradient of "
-                      "input {}",
-                      k));
-    }
-  }
-  return true;
-}
-
-bool Checker::check_shapes(const std::vector<Array>& gradients) {
-  if (gradients.size() != inputs_.size()) {
-    return refuse(fmt::format("expected {} gradients, one an input, got {}", inputs_.size(),
-                              gradients.size()));
-  }
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    const Array& g = gradients[k];
-    const Tensor& x = inputs_[k];
-    if (!x.requires_grad() || (g.shape() == x.shape() && g.dtype() == x.dtype())) continue;
-    return refuse(fmt::format("gradient of input {}: expected {} {}, got {} {}", k, name(x.dtype()),
-                              x.shape().str(), name(g.dtype()), g.shape().str()));
-  }
-  return true;
-}
-
-void Checker::compare() {
-  GradientComparison comparison(
-      {[this] { return value(); }, inputs_, restore_, cotangent_.data(), options_}, generator_);
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    if (inputs_[k].requires_grad()) comparison.compare_input(k, gradients_[k]);
-  }
-  comparison.compare_kinks();
-  report_ = comparison.report();
-  conclude(comparison);
-}
-
-void Checker::conclude(const GradientComparison& comparison) {
-  const std::string kinks = comparison.kink_text();
-  if (report_.wrong > 0) {
-    if (value_changes(kExtraEvaluations)) {
-      refuse("f is not deterministic: two evaluations differ");
-    } else {
-      refuse(comparison.wrong_text() + (kinks.empty() ? "" : "; " + kinks));
-    }
-  } else if (comparison.vacuous() && y_.numel() > 0 && !options_.allow_vacuous) {
-    refuse(fmt::format("vacuous: all {} numbers are zero, so no gradient could fail",
-                       report_.checked));
-  } else if (!kinks.empty()) {
-    report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + kinks;
-  }
-}
 
 }  // namespace
 

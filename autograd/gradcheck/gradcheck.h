@@ -60,7 +60,7 @@ GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>&
                           const GradcheckOptions& options = {});
 
 /// The same against gradients claimed by the caller: claimed(inputs, cotangent) returns one
-/// gradient an input.
+/// gradient per input.
 using ClaimedGradient =
     std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs, const Tensor& cotangent)>;
 GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,

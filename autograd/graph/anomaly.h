@@ -1,23 +1,17 @@
 #pragma once
 
-#include "autograd/array/array.h"
+#include "autograd/graph/observer.h"
 
 namespace autograd {
 
 /// While it lives, every op of this thread is watched, forward and backward: the first one that
 /// makes a NaN from operands without one, or an infinity from finite operands, throws NumericError
 /// with op, scope, shapes and the range of the operands. Infinities that an op passes on do not
-/// count, nor does the fill value of masked_fill. Costs one pass over every operand; nests.
-class AnomalyGuard {
+/// count, nor does the fill value of masked_fill. Costs one pass over every operand.
+class AnomalyGuard final : public Observer {
  public:
-  AnomalyGuard();
-  ~AnomalyGuard();
-  AnomalyGuard(const AnomalyGuard&) = delete;
-  AnomalyGuard& operator=(const AnomalyGuard&) = delete;
-  static bool active();
-
- private:
-  bool before_;
+  void recorded(const Recording& recording) override;
+  void returned(const Node& node, std::size_t edge, const Array& grad, const Array& part) override;
 };
 
 /// What one pass over an array sees. min and max leave NaN out; of nothing they are +inf and -inf.

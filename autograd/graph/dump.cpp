@@ -1,7 +1,6 @@
 #include "autograd/graph/dump.h"
 
-#include <map>
-#include <vector>
+#include "autograd/graph/paths.h"
 
 namespace autograd {
 namespace {
@@ -26,21 +25,12 @@ std::string box(const Node& node) {
 
 std::string dot(const Ref<Node>& root) {
   std::string text = "digraph autograd {\n  rankdir=TB;\n  node [shape=box];\n";
-  std::map<std::uint64_t, const Node*> seen;
-  std::vector<const Node*> todo;
-  if (root) todo.push_back(root.get());
-  while (!todo.empty()) {
-    const Node* node = todo.back();
-    todo.pop_back();
-    if (!seen.emplace(node->id, node).second) continue;
+  if (!root) return text + "}\n";
+  const std::map<std::uint64_t, const Node*> nodes = nodes_below(*root);
+  for (const auto& [id, node] : nodes) text += box(*node);
+  for (const auto& [id, node] : nodes) {
     for (const Edge& edge : node->edges) {
-      if (edge.input) todo.push_back(edge.input.get());
-    }
-  }
-  for (const auto& [id, node] : seen) text += box(*node);
-  for (const auto& [id, node] : seen) {
-    for (const Edge& edge : node->edges) {
-      if (edge.input) text += fmt::format("  n{} -> n{};\n", edge.input->id, id);
+      text += fmt::format("  n{} -> n{};\n", edge.input->id, id);
     }
   }
   return text + "}\n";

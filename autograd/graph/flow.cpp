@@ -9,8 +9,6 @@
 namespace autograd {
 namespace {
 
-thread_local GradientFlow* innermost = nullptr;
-
 /// What has been seen of a gradient, in all passes so far.
 enum class Signal : std::uint8_t { none, zero, some };
 
@@ -27,7 +25,7 @@ void raise(Signal& signal, Signal to) { signal = std::max(signal, to); }
 
 /// One input of a step and what the step sent back to it.
 struct Way {
-  std::uint64_t input;  // 0 where it needs no gradient
+  std::uint64_t input;  // the id of its node
   Shape shape;
   Signal back = Signal::none;
 };
@@ -49,18 +47,20 @@ struct Taker {
 }  // namespace
 
 struct GradientFlow::Trail {
-  void add(const Node& node) {
-    if (!step_of.emplace(node.id, steps.size()).second) return;
-    Step step{node.op, node.scope, node.id};
-    for (const Edge& edge : node.edges) {
-      step.ways.push_back({edge.input ? edge.input->id : 0, edge.shape});
+  void add(const Node& node, std::vector<Way> ways) {
+    if (step_of.emplace(node.id, steps.size()).second) {
+      push({node.op, node.scope, node.id, CutReason::zero_rule, std::move(ways)});
     }
-    push(std::move(step));
+  }
+
+  void cut(const char* op, const TensorImpl& input, CutReason reason) {
+    if (!input.requires_grad()) return;
+    push({op, Scope::shared_path(), 0, reason, {{input.node->id, input.data.shape()}}});
   }
 
   void push(Step step) {
     for (std::size_t i = 0; i < step.ways.size(); ++i) {
-      if (step.ways[i].input) takers[step.ways[i].input].emplace_back(steps.size(), i);
+      takers[step.ways[i].input].emplace_back(steps.size(), i);
     }
     steps.push_back(std::move(step));
   }
@@ -82,7 +82,7 @@ struct GradientFlow::Trail {
 
   std::vector<Step> steps;
   std::unordered_map<std::uint64_t, std::size_t> step_of;  // by the id of its node
-  /// Of a node, by id: (step, way) of all that took its value.
+  /// By the id of a node: (step, way) of all that took its value.
   std::unordered_map<std::uint64_t, std::vector<std::pair<std::size_t, std::size_t>>> takers;
   std::unordered_map<std::uint64_t, Signal> signals;  // the whole gradient of a node, by id
 };
@@ -93,7 +93,8 @@ Cut made(CutKind kind, CutReason reason, const Taker& at) {
   return {kind, reason, at.step.op, at.step.scope ? *at.step.scope : "", at.way.shape};
 }
 
-/// Breadth first from a leaf to what was computed from it, until visit(taker) returns a cut.
+/// Breadth first from a leaf to what was computed from it, until visit(taker) returns a cut: so the
+/// cut that is found is the nearest one.
 template <class Takers, class Visit>
 std::optional<Cut> nearest(std::uint64_t leaf, Takers takers_of, Visit visit) {
   std::deque<std::uint64_t> todo{leaf};
@@ -111,43 +112,40 @@ std::optional<Cut> nearest(std::uint64_t leaf, Takers takers_of, Visit visit) {
 
 }  // namespace
 
-GradientFlow::GradientFlow() : outer_(innermost), trail_(std::make_unique<Trail>()) {
-  innermost = this;
-}
-GradientFlow::~GradientFlow() { innermost = outer_; }
-bool GradientFlow::active() { return innermost != nullptr; }
+GradientFlow::GradientFlow() : trail_(std::make_unique<Trail>()) {}
+GradientFlow::~GradientFlow() = default;
 
-template <class F>
-void GradientFlow::on_all(F f) {
-  for (GradientFlow* flow = innermost; flow; flow = flow->outer_) f(*flow->trail_);
+void GradientFlow::recorded(const Recording& recording) {
+  std::vector<Way> ways;
+  for (const Input& input : recording.inputs) {
+    if (!input.tensor) continue;
+    const TensorImpl& x = *input.tensor;
+    if (!input.has_rule()) trail_->cut(recording.op, x, CutReason::no_gradient);
+    else if (!recording.node) trail_->cut(recording.op, x, CutReason::no_grad);
+    else if (x.requires_grad()) ways.push_back({x.node->id, x.data.shape()});
+  }
+  if (recording.node) trail_->add(*recording.node, std::move(ways));
 }
 
-void GradientFlow::recorded(const Node& node) {
-  on_all([&](Trail& trail) { trail.add(node); });
-}
-
-void GradientFlow::cut(const char* op, const TensorImpl& input, CutReason reason) {
-  if (!input.node) return;
-  const Step step{op, Scope::shared_path(), 0, reason, {{input.node->id, input.data.shape()}}};
-  on_all([&](Trail& trail) { trail.push(step); });
+void GradientFlow::detached(const TensorImpl& input) {
+  trail_->cut("detach", input, CutReason::detach);
 }
 
 void GradientFlow::arrived(const Node& node, const Array& grad) {
-  const Signal signal = signal_of(grad);
-  on_all([&](Trail& trail) {
-    if (!node.is_leaf) trail.add(node);  // made before the flow began
-    raise(trail.signals[node.id], signal);
-  });
+  if (!node.is_leaf) {  // where it was made before the flow began
+    std::vector<Way> ways;
+    for (const Edge& edge : node.edges) ways.push_back({edge.input->id, edge.shape});
+    trail_->add(node, std::move(ways));
+  }
+  raise(trail_->signals[node.id], signal_of(grad));
 }
 
-void GradientFlow::returned(const Node& node, std::size_t edge, const Array& part) {
-  const Signal signal = signal_of(part);
-  on_all(
-      [&](Trail& trail) { raise(trail.steps[trail.step_of.at(node.id)].ways[edge].back, signal); });
+void GradientFlow::returned(const Node& node, std::size_t edge, const Array&, const Array& part) {
+  raise(trail_->steps[trail_->step_of.at(node.id)].ways[edge].back, signal_of(part));
 }
 
 std::optional<Cut> GradientFlow::cut_of(const TensorRef& leaf) const {
-  if (!leaf || !leaf->node) fail<GraphError>("cut_of: the tensor requires no gradient");
+  if (!leaf || !leaf->requires_grad()) fail<GraphError>("cut_of: the tensor requires no gradient");
   const std::uint64_t id = leaf->node->id;
   const CutKind kind =
       trail_->signal(id) == Signal::none ? CutKind::none_reached : CutKind::all_zero;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "autograd/graph/node.h"
+#include "autograd/graph/observer.h"
 
 namespace autograd {
 
@@ -37,33 +37,24 @@ std::string describe(const Cut& cut);
 
 /// While it lives, this thread's ops and backward passes leave a trail: who took what, and whether
 /// what flowed back was zero everywhere. Keeps names, shapes and ids, no arrays; costs a look at
-/// every gradient, up to its first element that is not zero. Nests.
-class GradientFlow {
+/// every gradient, up to its first element that is not zero.
+class GradientFlow final : public Observer {
  public:
   GradientFlow();
-  ~GradientFlow();
-  GradientFlow(const GradientFlow&) = delete;
-  GradientFlow& operator=(const GradientFlow&) = delete;
+  ~GradientFlow() override;
 
   /// What stopped the gradient of a leaf, nearest to it; nothing where one arrived that is not all
   /// zero. Before any backward that is what would keep one out. GraphError unless the tensor
   /// requires a gradient.
   std::optional<Cut> cut_of(const TensorRef& leaf) const;
 
-  // --- what record() and the backward pass report, while active
-  static bool active();
-  static void recorded(const Node& node);
-  static void cut(const char* op, const TensorImpl& input, CutReason reason);
-  static void arrived(const Node& node, const Array& grad);
-  static void returned(const Node& node, std::size_t edge, const Array& part);
+  void recorded(const Recording& recording) override;
+  void detached(const TensorImpl& input) override;
+  void arrived(const Node& node, const Array& grad) override;
+  void returned(const Node& node, std::size_t edge, const Array& grad, const Array& part) override;
 
  private:
   struct Trail;
-
-  template <class F>
-  static void on_all(F f);
-
-  GradientFlow* outer_;
   std::unique_ptr<Trail> trail_;
 };
 

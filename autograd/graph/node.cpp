@@ -8,15 +8,16 @@ namespace {
 std::atomic<std::uint64_t> next_id{1};
 std::atomic<std::int64_t> live_count{0};
 
-/// What a dying node held.
+/// What a dying node held: its inputs, and closures that may hold Tensors.
 struct Remains {
   std::vector<Edge> edges;
-  JointRule joint;
   decltype(Node::hooks) hooks;
 };
 
-// Destroying what one node held may end another, which then only adds to this list instead of
-// recursing; the outermost ~Node empties it. Null while none of them runs.
+// Why not let members destroy themselves: the last handle on a long graph ends its newest node,
+// which ends its inputs, which end theirs. That recursion is as deep as the graph and overflows the
+// stack. So a ~Node that runs inside another one only adds to this list, and the outermost empties
+// it. Null while none runs.
 thread_local std::vector<Remains>* pending = nullptr;
 
 }  // namespace
@@ -32,7 +33,7 @@ Node::Node(const char* op_name, const Shape& result, DType type)
 
 Node::~Node() {
   live_count.fetch_sub(1, std::memory_order_relaxed);
-  Remains own{std::move(edges), std::move(joint), std::move(hooks)};
+  Remains own{std::move(edges), std::move(hooks)};
   if (pending) {
     pending->push_back(std::move(own));
     return;
@@ -46,6 +47,8 @@ Node::~Node() {
   }
   pending = nullptr;
 }
+
+std::string Node::where() const { return scope ? fmt::format("{} (made in {})", op, *scope) : op; }
 
 std::int64_t Node::live() { return live_count.load(std::memory_order_relaxed); }
 

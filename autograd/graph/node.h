@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "autograd/array/array.h"
-#include "autograd/graph/anomaly.h"
 
 namespace autograd {
 
@@ -25,21 +24,25 @@ using ScatterRule = std::function<void(const Array& g, Array& into)>;
 
 using GradientRule = std::variant<Rule, ScatterRule>;
 
-/// The gradients of all inputs at once, where they share heavy work; `needs[i]` says whether input
-/// i wants one (the others may stay default Arrays).
-using JointRule = std::function<std::vector<Array>(const Array& g, const std::vector<bool>& needs)>;
-
-/// One input of an op, as its node sees it.
+/// The way back from an op to one of its inputs. Only inputs that need a gradient have one.
 struct Edge {
-  Ref<Node> input;    // who made it, or its leaf; null where it needs no gradient
-  GradientRule rule;  // unused in a node with a joint rule
-  Shape shape;        // of the input
-  bool broadcast;     // seen to broadcast to the output: the engine sums the gradient back
+  Ref<Node> input;  // who made it, or its leaf
+  GradientRule rule;
+  Shape shape;     // of the input
+  bool broadcast;  // seen to broadcast to the output: the engine sums the gradient back
+};
+
+/// What an observer remembers about one node; see Observer.
+struct Note {
+  virtual ~Note() = default;
 };
 
 /// One op application in the graph, or a leaf that requires a gradient (no edges, op "leaf"). Ids
 /// grow with creation, so descending ids are a reverse topological order.
 struct Node : RefCounted {
+  /// A hook takes the gradient of its node and returns what shall take its place.
+  using Hook = std::function<Array(const Array& grad)>;
+
   Node(const char* op, const Shape& shape, DType dtype);
   ~Node();  // iterative: a chain of a million nodes ends on a small stack
   static void destroy(Node* node) noexcept { delete node; }
@@ -47,6 +50,8 @@ struct Node : RefCounted {
   static void operator delete(void* node, std::size_t bytes) { pool::release(node, bytes); }
   /// Nodes alive in this process.
   static std::int64_t live();
+  /// "softmax (made in gpt.block.1.attn)", for messages.
+  std::string where() const;
 
   std::uint64_t id;
   const char* op;                            // a string literal
@@ -54,14 +59,14 @@ struct Node : RefCounted {
   Shape shape;
   DType dtype;
   bool is_leaf = false;
-  bool retain_grad = false;
-  bool released = false;  // ran backward without Retain::yes: edges are gone
+  bool frozen = false;       // a leaf that requires no gradient any more; see requires_grad_()
+  bool retain_grad = false;  // keep the gradient, though this is no leaf
+  bool released = false;     // ran backward without Retain::yes: the edges are gone
   std::vector<Edge> edges;
-  JointRule joint;
-  std::vector<std::pair<Index, std::function<Array(const Array&)>>> hooks;
-  Index next_hook = 0;                           // ids are not used twice
-  std::optional<Array> grad;                     // of a leaf, or of a node that retains it
-  std::unique_ptr<std::vector<Range>> operands;  // of the forward, if the anomaly guard saw it
+  std::vector<std::pair<Index, Hook>> hooks;  // by id
+  Index next_hook = 0;                        // ids are not used twice
+  std::optional<Array> grad;                  // of a leaf, or of a node that retains it
+  std::unique_ptr<Note> note;                 // null unless an observer left one
 };
 
 /// What Tensor handles share: a value and its place in the graph.
@@ -70,6 +75,9 @@ struct TensorImpl : RefCounted {
   static void destroy(TensorImpl* impl) noexcept { delete impl; }
   static void* operator new(std::size_t bytes) { return pool::allocate(bytes); }
   static void operator delete(void* impl, std::size_t bytes) { pool::release(impl, bytes); }
+
+  /// Whether ops that take this tensor are recorded.
+  bool requires_grad() const { return node && !node->frozen; }
 
   Array data;
   Ref<Node> node;            // null for a constant

@@ -2,7 +2,11 @@
 
 #include "autograd/array/shape.h"
 
-// Reductions over a row in several lanes, which the compiler runs side by side; in one fixed order.
+// Reductions over a row. A sum in the order of its elements is a chain, each addition waiting for
+// the one before, and the compiler must not reorder it, as that would change its rounding. So the
+// order is chosen here: element j goes to lane j mod 16, which makes lanes independent and a vector
+// of them one instruction, and the lanes are added in pairs at the end. The order depends on n
+// alone, so the bits are the same on any machine's vectors and any number of threads.
 
 namespace autograd {
 
@@ -20,34 +24,6 @@ double sum_of(Index n, F term) {
     for (Index i = 0; i < width; ++i) lane[i] += lane[i + width];
   }
   return lane[0];
-}
-
-struct Sums {
-  double first, second;
-};
-
-/// Two sums in one pass: term(j) is a Sums.
-template <class F>
-Sums sums_of(Index n, F term) {
-  constexpr Index kLanes = 16;
-  double first[kLanes] = {}, second[kLanes] = {};
-  Index j = 0;
-  for (; j + kLanes <= n; j += kLanes) {
-    for (Index i = 0; i < kLanes; ++i) {
-      const Sums s = term(j + i);
-      first[i] += s.first;
-      second[i] += s.second;
-    }
-  }
-  for (Index i = 0; j < n; ++j, ++i) {
-    const Sums s = term(j);
-    first[i] += s.first;
-    second[i] += s.second;
-  }
-  for (Index width = kLanes / 2; width > 0; width /= 2) {
-    for (Index i = 0; i < width; ++i) first[i] += first[i + width], second[i] += second[i + width];
-  }
-  return {first[0], second[0]};
 }
 
 /// The largest of x[0] to x[n - 1], n at least 1; unspecified where one is NaN.

@@ -14,7 +14,7 @@
 namespace autograd::pool {
 namespace {
 
-// Sizes are rounded up to one of four steps an octave, from 64 bytes on, so at most a fifth of a
+// Sizes are rounded up to one of four steps per octave, from 64 bytes on, so at most a fifth of a
 // block is wasted.
 constexpr int kFirstOctave = 6, kOctaves = 30, kSteps = 4;
 constexpr std::size_t kLargest = std::size_t{1} << (kFirstOctave + kOctaves);
@@ -67,7 +67,7 @@ struct Guard {
 };
 thread_local const Guard guard;
 
-// Whether a block of so many bytes may be kept; gives up the largest that wait, if it has to.
+// Whether a block of `bytes` may be kept. Makes room by giving up the largest blocks that wait.
 bool make_room(std::size_t bytes) noexcept {
   if (bytes > kMostCached) return false;
   for (std::size_t i = cache.lists.size(); i-- > 0 && cache.bytes + bytes > kMostCached;) {

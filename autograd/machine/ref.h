@@ -5,8 +5,11 @@
 
 namespace autograd {
 
-/// An intrusive reference count. `unique()` loads with acquire, so that a writer who finds itself
-/// alone also sees everything that the last other owner did.
+/// A reference count inside the object that is counted: a handle is one pointer, and the object one
+/// block of memory (std::shared_ptr needs two of the first and, but for make_shared, of the
+/// second). It also has what std::shared_ptr cannot promise: `unique()` loads with acquire, so that
+/// a writer who finds itself alone also sees everything that the last other owner did. With
+/// use_count(), which loads relaxed, writing in place would race with that owner's last reads.
 class RefCounted {
  public:
   RefCounted() = default;
@@ -22,7 +25,7 @@ class RefCounted {
   mutable std::atomic<int> count_{0};
 };
 
-/// A pointer that shares ownership of a RefCounted T. T::destroy(T*) ends it (`delete` by default).
+/// A pointer that shares ownership of a RefCounted T. The last one to go calls T::destroy(T*).
 template <class T>
 class Ref {
  public:

@@ -5,15 +5,16 @@
 #include <cstring>
 #include <limits>
 
-// exp, tanh, log, sine and cosine, and the normal distribution without branches or calls, so that
-// the compiler runs loops over them on whole vectors. Like the library's for -inf, +inf, NaN, and
-// for results that are denormal or 0, but for what says which arguments it takes. Largest errors
-// against it, in units in the last place: exp 1.1 (f32) and 1 (f64), tanh 2, normal cdf 8 and
-// density 5 (f32); log 2 (f64), sine and cosine 2^-52 absolute (f64); what is not written here for
-// f64 calls the library.
+// exp, tanh, log, sine and cosine, and the normal distribution without branches or calls. Why our
+// own: a call of std::exp keeps the compiler from running a loop on whole vectors, and its bits
+// differ between C libraries. They do as the library's for -inf, +inf, NaN, and for results that
+// are denormal or 0, unless a comment says which arguments a function takes. Largest errors against
+// it, in units in the last place: exp 1.1 (f32) and 1 (f64), tanh 2, normal cdf 8 and density 5
+// (f32); log 2 (f64), sine and cosine 2^-52 absolute (f64); what is not written here for f64 calls
+// the library.
 
-// A function with this before it is compiled for several instruction sets, of which the widest that
-// the processor has is called: what a build for any machine would otherwise lack.
+// A function with this before it is compiled for several instruction sets, and the widest that the
+// processor has is called: what a build that has to run on any machine would otherwise lack.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__)
 #define GRADLAB_WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -96,7 +97,7 @@ inline float tanh(float x) {
 }
 inline double tanh(double x) { return std::tanh(x); }
 
-/// Of a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 artanh((m - 1) /
+/// For a normal x > 0: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 artanh((m - 1) /
 /// (m + 1)) by its series.
 inline double log(double x) {
   constexpr double kLn2High = 0x1.62e42fefa0000p-1, kLn2Low = 0x1.cf79abc9e3b3ap-40;
@@ -124,7 +125,7 @@ struct SinCos {
   double sin, cos;
 };
 
-/// Of 2 pi u, 0 <= u < 1: Taylor series on the nearest quarter turn.
+/// Sine and cosine of 2 pi u, 0 <= u < 1: Taylor series on the nearest quarter turn.
 inline SinCos sincos_of_turn(double u) {
   constexpr double kMagic = 0x1.8p52, kTwoPi = 6.283185307179586;
   const double shifted = 4.0 * u + kMagic, quarters = shifted - kMagic;

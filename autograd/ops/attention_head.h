@@ -14,7 +14,7 @@
 
 namespace autograd::attention_tiles {
 
-inline constexpr Index kQueries = 128, kKeys = 256;  // of a tile: 128 KiB of scores in f32
+inline constexpr Index kQueries = 128, kKeys = 256;  // per tile: 128 KiB of scores in f32, in L2
 static_assert(kKeys % kQueries == 0);  // so every query of a causal tile looks at its first key
 
 /// The qkv projection, (B, T, 3 C) with heads side by side in each of q, k, v.
@@ -31,7 +31,7 @@ struct Layout {
   Index out_at(Index head) const { return head / H * T * C + head % H * D; }
 };
 
-struct Settings {
+struct TileOptions {
   double scale;
   Causal causal;
   double p;       // of dropout
@@ -43,14 +43,15 @@ struct Tile {
   Index row, rows, column, columns;
 };
 
-/// n rounded up to 16, at most the tile's columns: loops over whole vectors are faster, and what
-/// they compute beyond n is overwritten.
+/// n rounded up to a multiple of 16, at most the tile's columns: loops over whole vectors are
+/// faster, and what they compute beyond n is overwritten.
 inline Index whole_vectors(const Tile& t, Index n) {
   return std::min(t.columns, (n + 15) / 16 * 16);
 }
 
-/// Rooms for tiles of one head, not initialised. Half a page between them: where equal places of
-/// two of them lie whole pages apart, loads from one wait for stores to the other.
+/// Memory for the tiles of one head, not initialised. Half a page lies between them: where equal
+/// places of two tiles are whole pages apart, the processor takes loads from one for loads of what
+/// was just stored to the other, and waits.
 template <class T>
 class TileRooms {
  public:
@@ -73,8 +74,8 @@ class TileRooms {
 template <class T>
 class Head {
  public:
-  Head(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : l_(layout), s_(settings), qkv_(qkv), head_(head) {}
+  Head(const Layout& layout, const TileOptions& options, const T* qkv, Index head)
+      : l_(layout), s_(options), qkv_(qkv), head_(head) {}
 
   Matrix<T> part(Index which, Index row, Trans trans = Trans::no) const {
     return {qkv_ + l_.at(head_, which) + row * l_.width(), l_.width(), trans};
@@ -84,7 +85,7 @@ class Head {
   /// Columns that queries up to row `last` look at.
   Index seen(Index last) const { return s_.causal == Causal::yes ? last + 1 : l_.T; }
 
-  /// Of row i of a tile: the columns that its query may look at, from the first.
+  /// How many columns of a tile the query of its row i may look at; they are the first ones.
   Index seen(const Tile& t, Index i) const {
     if (s_.causal == Causal::no) return t.columns;
     return std::clamp<Index>(t.row + i + 1 - t.column, 0, t.columns);
@@ -112,7 +113,7 @@ class Head {
 
  protected:
   const Layout& l_;
-  const Settings& s_;
+  const TileOptions& s_;
   const T* qkv_;
   Index head_;
   TileRooms<T> rooms_;

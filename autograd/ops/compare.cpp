@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/ops.h"
@@ -6,9 +7,10 @@
 namespace autograd {
 namespace {
 
-// A result that carries no gradient: inputs without a rule.
-Tensor result(const char* op, Array out, const Tensor& a, const Tensor& b = Tensor()) {
-  return record(op, std::move(out), {{a, {}}, {b, {}}});
+// Inputs without a rule: no gradient flows through a comparison.
+template <class Predicate>
+Tensor comparison(const char* op, const Tensor& a, const Tensor& b, Predicate predicate) {
+  return record(op, compare(a.data(), b.data(), op, predicate), {{a, {}}, {b, {}}});
 }
 
 // |x - y|: of integers without rounding them first, as 2^53 + 1 is no double.
@@ -24,52 +26,33 @@ double distance(T x, T y) {
 
 }  // namespace
 
-Tensor eq(const Tensor& a, const Tensor& b) {
-  return result("eq", compare(a.data(), b.data(), "eq", [](auto x, auto y) { return x == y; }), a,
-                b);
-}
+Tensor eq(const Tensor& a, const Tensor& b) { return comparison("eq", a, b, std::equal_to<>()); }
 Tensor ne(const Tensor& a, const Tensor& b) {
-  return result("ne", compare(a.data(), b.data(), "ne", [](auto x, auto y) { return x != y; }), a,
-                b);
+  return comparison("ne", a, b, std::not_equal_to<>());
 }
-Tensor lt(const Tensor& a, const Tensor& b) {
-  return result("lt", compare(a.data(), b.data(), "lt", [](auto x, auto y) { return x < y; }), a,
-                b);
-}
-Tensor le(const Tensor& a, const Tensor& b) {
-  return result("le", compare(a.data(), b.data(), "le", [](auto x, auto y) { return x <= y; }), a,
-                b);
-}
-Tensor gt(const Tensor& a, const Tensor& b) {
-  return result("gt", compare(a.data(), b.data(), "gt", [](auto x, auto y) { return x > y; }), a,
-                b);
-}
+Tensor lt(const Tensor& a, const Tensor& b) { return comparison("lt", a, b, std::less<>()); }
+Tensor le(const Tensor& a, const Tensor& b) { return comparison("le", a, b, std::less_equal<>()); }
+Tensor gt(const Tensor& a, const Tensor& b) { return comparison("gt", a, b, std::greater<>()); }
 Tensor ge(const Tensor& a, const Tensor& b) {
-  return result("ge", compare(a.data(), b.data(), "ge", [](auto x, auto y) { return x >= y; }), a,
-                b);
+  return comparison("ge", a, b, std::greater_equal<>());
 }
 
 Tensor logical_not(const Tensor& mask) {
-  const Array m = mask.data();
-  check_mask(m, "logical_not");
-  return result(
-      "logical_not",
-      compare(m, Array::scalar(0, DType::b8), "logical_not", [](auto x, auto y) { return x == y; }),
-      mask);
+  check_mask(mask.data(), "logical_not");
+  return record("logical_not",
+                compare(mask.data(), Array::scalar(0, DType::b8), "logical_not", std::equal_to<>()),
+                {{mask, {}}});
 }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   check_mask(a.data(), "logical_and");
   check_mask(b.data(), "logical_and");
-  return result(
-      "logical_and",
-      compare(a.data(), b.data(), "logical_and", [](auto x, auto y) { return x != 0 && y != 0; }),
-      a, b);
+  return comparison("logical_and", a, b, std::logical_and<>());
 }
 
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
   if (x.rank() == 0) return argmax(x.reshape({1}), dim).reshape(Shape{});
-  return result("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep), x);
+  return record("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep), {{x, {}}});
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {

@@ -3,6 +3,7 @@
 
 #include "autograd/array/elementwise.h"
 #include "autograd/array/reduce.h"
+#include "autograd/array/rows.h"
 #include "autograd/machine/lanes.h"
 #include "autograd/machine/parallel.h"
 #include "autograd/machine/vector_math.h"
@@ -10,12 +11,18 @@
 
 namespace autograd {
 
-// -log softmax(x)[target], fused: what no probability can express, such as e^-200, stays a number.
+// Of a row x of logits with target t:
+//
+//     loss = -log softmax(x)_t = log sum_j exp(x_j) - x_t,   dloss/dx = softmax(x) - one_hot(t).
+//
+// As one op rather than -log of softmax: a probability of e^-200 is 0 in f32, its logarithm is not;
+// and the gradient needs no second pass through the Jacobian of softmax. Of each row only
+// log sum_j exp(x_j) is kept: softmax(x)_j = exp(x_j - log sum).
 namespace {
 
 struct Rows {
   Index count, width;
-  Index grain() const { return std::max<Index>(1, elements_a_piece() / 4 / width); }
+  Index grain() const { return rows_per_piece(4 * width); }  // an exp is worth some additions
 };
 
 /// The number of rows that count.

@@ -7,9 +7,22 @@
 
 namespace autograd {
 
-// Dao, Fu, Ermon, Rudra and Re, "FlashAttention" (2022): the scores of a tile of queries against a
-// tile of keys live in a buffer; a running maximum and sum make the softmax of the whole row from
-// those of its tiles. Backward computes the scores again.
+// Dao, Fu, Ermon, Rudra and Re, "FlashAttention" (2022). Why: attention as five ops writes and
+// reads (T, T) matrices of scores and weights, which at T = 2048 no cache holds, and saves them for
+// backward. Here the scores of a tile of queries against a tile of keys live in a small buffer.
+//
+// The difficulty is softmax, which needs the maximum and the sum of a whole row before its first
+// weight is known. So a row keeps the largest score so far, m, and s = sum exp(score - m) and
+// o = sum exp(score - m) v over what it has seen. A tile with a larger maximum m' first shrinks
+// both by exp(m - m'), as if m' had been subtracted from the start; after the last tile o / s is
+// the output. Nothing is approximate.
+//
+// Backward computes the scores again instead of keeping them, and the weights p from the m and 1 /
+// s of each row, which are kept. With g the gradient of the output y = p v:
+//
+//     dv = p^T g,   dp = g v^T,   dscores = (diag(p) - p p^T) dp = p * (dp - (p . dp)),
+//
+// row by row as in softmax, and p . dp = (p v) . g = y . g needs no second pass over the tiles.
 namespace {
 
 using namespace attention_tiles;
@@ -17,8 +30,8 @@ using namespace attention_tiles;
 template <class T>
 class ForwardHead : Head<T> {
  public:
-  ForwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : Head<T>(layout, settings, qkv, head) {}
+  ForwardHead(const Layout& layout, const TileOptions& options, const T* qkv, Index head)
+      : Head<T>(layout, options, qkv, head) {}
 
   /// Output (rows, D) of queries [row, row + rows), and what makes weights of their scores again:
   /// the largest, and 1 / the sum of exp(score - largest). The log of the sum alone would be
@@ -80,8 +93,8 @@ class BackwardHead : Head<T> {
     const T *out, *norms, *grad;  // of the whole layer
   };
 
-  BackwardHead(const Layout& layout, const Settings& settings, const T* qkv, Index head)
-      : Head<T>(layout, settings, qkv, head) {}
+  BackwardHead(const Layout& layout, const TileOptions& options, const T* qkv, Index head)
+      : Head<T>(layout, options, qkv, head) {}
 
   /// The gradients of this head's q, k and v, into its part of a (B, T, 3 C) array.
   void run(const Given& given, T* into) {
@@ -173,7 +186,7 @@ Layout layout_of(const Tensor& qkv, Index n_head) {
 }
 
 template <class T>
-Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& norms) {
+Array forward(const Array& qkv, const Layout& l, const TileOptions& s, Array& norms) {
   const T* from = qkv.read<T>().data();
   return Array::build<T>(Shape{l.B, l.T, l.C}, [&](std::span<T> out) {
     norms = Array::build<T>(Shape{l.heads(), l.T, 2}, [&](std::span<T> norms_out) {
@@ -192,7 +205,7 @@ Array forward(const Array& qkv, const Layout& l, const Settings& s, Array& norms
 }
 
 template <class T>
-Array backward(const Array& qkv, const Layout& l, const Settings& s, const Array& out,
+Array backward(const Array& qkv, const Layout& l, const TileOptions& s, const Array& out,
                const Array& norms, const Array& g) {
   const T* from = qkv.read<T>().data();
   const typename BackwardHead<T>::Given given{out.read<T>().data(), norms.read<T>().data(),
@@ -211,7 +224,7 @@ Array backward(const Array& qkv, const Layout& l, const Settings& s, const Array
 
 Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options) {
   const Layout l = layout_of(qkv, options.n_head);
-  Settings s{options.scale, options.causal, options.dropout, {}};
+  TileOptions s{options.scale, options.causal, options.dropout, {}};
   if (!(s.p >= 0 && s.p <= 1)) {
     fail<ValueError>("fused_attention: expected dropout in [0, 1], got {}", s.p);
   }

@@ -6,9 +6,18 @@
 
 namespace autograd {
 
-// Hendrycks and Gimpel, "Gaussian error linear units" (2016): x Phi(x), and the approximation of
-// Phi by 0.5 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). The slope costs little more than the
-// value, so forward computes both.
+// Hendrycks and Gimpel, "Gaussian error linear units" (2016). With Phi and phi, the distribution
+// and the density of N(0, 1):
+//
+//     gelu(x) = x Phi(x),   gelu'(x) = Phi(x) + x phi(x),
+//
+// and where Phi is approximated by (1 + t) / 2 with t = tanh(u), u = sqrt(2 / pi) (x + 0.044715
+// x^3):
+//
+//     gelu(x) = x (1 + t) / 2,   gelu'(x) = (1 + t) / 2 + x (1 - t^2) u' / 2.
+//
+// The slope costs little more than the value, so where a gradient is wanted forward computes both,
+// and the rule is a product.
 namespace {
 
 template <class T>
@@ -16,14 +25,13 @@ struct Point {
   T value, slope;
 };
 
-template <class T>
-Point<T> by_erf(T x) {
-  const vector_math::Normal<T> normal = vector_math::normal(x);
+constexpr auto by_erf = [](auto x) -> Point<decltype(x)> {
+  const auto normal = vector_math::normal(x);
   return {x * normal.cdf, normal.cdf + x * normal.density};
-}
+};
 
-template <class T>
-Point<T> by_tanh(T x) {
+constexpr auto by_tanh = [](auto x) -> Point<decltype(x)> {
+  using T = decltype(x);
   constexpr double kSqrtTwoOverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   constexpr double kCubic = 0.044715;
   const T t = vector_math::tanh(T(kSqrtTwoOverPi) * (x + T(kCubic) * x * x * x));
@@ -31,19 +39,6 @@ Point<T> by_tanh(T x) {
   const T bend = flat == T(0) ? T(0)  // x * x may be infinite here
                               : flat * T(kSqrtTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
   return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * bend};
-}
-
-struct ByErf {
-  template <class T>
-  Point<T> operator()(T x) const {
-    return by_erf(x);
-  }
-};
-struct ByTanh {
-  template <class T>
-  Point<T> operator()(T x) const {
-    return by_tanh(x);
-  }
 };
 
 template <class T, class F>
@@ -55,27 +50,19 @@ void fill(F f, const T* x, T* value, T* slope, Index n) {
   }
 }
 
-// No template can be GRADLAB_WIDEST.
-GRADLAB_WIDEST void fill_f32(ByErf f, const float* x, float* value, float* slope, Index n) {
+// The same, for the form and type that training spends its time in. The compiler makes versions for
+// several instruction sets of a plain function only, not of a template.
+GRADLAB_WIDEST void fill(decltype(by_erf) f, const float* x, float* value, float* slope, Index n) {
   for (Index i = 0; i < n; ++i) {
     const Point<float> p = f(x[i]);
     value[i] = p.value;
     slope[i] = p.slope;
   }
 }
-void fill(ByErf f, const float* x, float* value, float* slope, Index n) {
-  fill_f32(f, x, value, slope, n);
-}
-
-template <class T, class F>
-Array values(const Array& a, F f) {
-  return map(a, "gelu",
-             [f](auto v) { return static_cast<decltype(v)>(f(static_cast<T>(v)).value); });
-}
 
 /// The values of f, and into `slopes` its derivatives.
 template <class T, class F>
-Array curve(const Array& a, Array& slopes, F f) {
+Array values_and_slopes(const Array& a, Array& slopes, F f) {
   const T* x = a.read<T>().data();
   return Array::build<T>(a.shape(), [&](std::span<T> y) {
     slopes = Array::build<T>(a.shape(), [&](std::span<T> slope) {
@@ -86,19 +73,22 @@ Array curve(const Array& a, Array& slopes, F f) {
   });
 }
 
-}  // namespace
-
-Tensor gelu(const Tensor& x, Gelu form) {
-  const char* op = form == Gelu::erf ? "gelu_erf" : "gelu_tanh";
+template <class F>
+Tensor gelu_by(F f, const char* op, const Tensor& x) {
   const Array d = x.data();
   const bool wanted = x.requires_grad() && grad_enabled();
   Array slopes;
   Array y = dispatch_float(d.dtype(), op, [&](auto tag) {
-    using T = decltype(tag);
-    const auto run = [&](auto f) { return wanted ? curve<T>(d, slopes, f) : values<T>(d, f); };
-    return form == Gelu::erf ? run(ByErf{}) : run(ByTanh{});
+    if (wanted) return values_and_slopes<decltype(tag)>(d, slopes, f);
+    return map(d, op, [f](auto v) { return f(v).value; });
   });
   return record(op, std::move(y), {{x, [slopes](const Array& g) { return g * slopes; }}});
+}
+
+}  // namespace
+
+Tensor gelu(const Tensor& x, Gelu form) {
+  return form == Gelu::erf ? gelu_by(by_erf, "gelu_erf", x) : gelu_by(by_tanh, "gelu_tanh", x);
 }
 
 }  // namespace autograd

@@ -2,20 +2,33 @@
 #include <cmath>
 
 #include "autograd/array/reduce.h"
+#include "autograd/array/rows.h"
 #include "autograd/machine/lanes.h"
 #include "autograd/machine/parallel.h"
 #include "autograd/ops.h"
 
 namespace autograd {
 
-// Ba, Kiros and Hinton, "Layer normalization" (2016). Mean and variance are taken in double and in
-// two passes: rounded to f32, the mean of a constant row is off by enough for 1 / sqrt(eps) to
-// show.
+// Ba, Kiros and Hinton, "Layer normalization" (2016). Of each row x with C elements:
+//
+//     mean = sum(x) / C,   var = sum((x - mean)^2) / C,   rstd = 1 / sqrt(var + eps),
+//     xhat = (x - mean) rstd,   y = xhat weight + bias.
+//
+// Backward, from the gradient g of y and with h = g weight, that of xhat:
+//
+//     dbias = sum of g over the rows,   dweight = sum of g xhat over the rows,
+//     dx = rstd (h - mean(h) - xhat mean(h xhat)).
+//
+// The two means are what x does to h by way of the mean and of the variance of its row: what moves
+// a row as a whole, or stretches it, changes no xhat.
+//
+// Mean and variance are taken in double and in two passes: rounded to f32, the mean of a constant
+// row is off by enough for 1 / sqrt(eps) to show.
 namespace {
 
 struct Rows {
   Index count, width;
-  Index grain() const { return std::max<Index>(1, elements_a_piece() / width); }
+  Index grain() const { return rows_per_piece(width); }
 };
 
 void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
@@ -84,9 +97,9 @@ Array gradient_of_x(const Saved& s, const Array& g) {
         const T *xr = x + r * n, *gr = grad + r * n;
         const auto xhat = [=](Index j) { return (static_cast<double>(xr[j]) - mean) * rstd; };
         const auto row = [&](auto h) {
-          const Sums sums = sums_of(n, [&](Index j) { return Sums{h(j), h(j) * xhat(j)}; });
-          const double h_mean = sums.first / static_cast<double>(n);
-          const double hx_mean = sums.second / static_cast<double>(n);
+          const double h_mean = sum_of(n, h) / static_cast<double>(n);
+          const double hx_mean =
+              sum_of(n, [&](Index j) { return h(j) * xhat(j); }) / static_cast<double>(n);
           T* to = out.data() + r * n;
           for (Index j = 0; j < n; ++j) to[j] = T(rstd * (h(j) - h_mean - xhat(j) * hx_mean));
         };

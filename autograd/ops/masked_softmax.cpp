@@ -2,9 +2,12 @@
 #include "autograd/array/layout.h"
 #include "autograd/array/softmax.h"
 #include "autograd/ops.h"
+#include "autograd/ops/softmax.h"
 
 namespace autograd {
 
+// softmax over what the mask lets through, and 0 elsewhere. Its Jacobian is that of softmax,
+// diag(y) - y y^T: where y is 0, so are its row and its column.
 Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim) {
   if (x.rank() == 0) return masked_softmax(x.reshape({1}), mask, dim).reshape(Shape{});
   check_mask(mask.data(), "masked_softmax");
@@ -12,7 +15,7 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim) {
   const Array allowed = expand(mask.data(), x.shape()), zero = Array::scalar(0, x.dtype());
   const Array y = masked_softmax(x.data(), allowed, axis);
   return record("masked_softmax", y, {{x, [y, axis, allowed, zero](const Array& g) {
-                                         // what flows into a masked place, even a NaN, stops there
+                                         // what flows into a masked place, even a NaN, ends there
                                          return softmax_backward(y, where(allowed, g, zero), axis);
                                        }}});
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "autograd/array/shape.h"
 
 namespace experiments::measure {

@@ -14,7 +14,7 @@ struct Range {
   std::uint32_t first, last;
 };
 
-constexpr std::array kNarrowless{
+constexpr std::array kZeroWidth{
     Range{0x0300, 0x036f}, Range{0x0483, 0x0489},  Range{0x0591, 0x05bd}, Range{0x0610, 0x061a},
     Range{0x064b, 0x065f}, Range{0x0e31, 0x0e31},  Range{0x0e34, 0x0e3a}, Range{0x0e47, 0x0e4e},
     Range{0x1ab0, 0x1aff}, Range{0x1dc0, 0x1dff},  Range{0x200b, 0x200f}, Range{0x202a, 0x202e},
@@ -46,7 +46,7 @@ std::size_t width_of(std::string_view character) {
   std::uint32_t c = static_cast<unsigned char>(character[0]) & (0xffu >> (character.size() + 1));
   for (const char byte : character.substr(1))
     c = c << 6 | (static_cast<unsigned char>(byte) & 0x3fu);
-  return in(kNarrowless, c) ? 0 : in(kWide, c) ? 2 : 1;
+  return in(kZeroWidth, c) ? 0 : in(kWide, c) ? 2 : 1;
 }
 
 }  // namespace

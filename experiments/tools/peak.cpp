@@ -10,7 +10,7 @@ using autograd::Index;
 namespace {
 
 using autograd::DType;
-using Index = std::ptrdiff_t;
+using autograd::Index;
 
 // Chains of dependent multiply-adds: more than the four cycles of latency of two units take, and
 // with a constant few enough for 16 registers.

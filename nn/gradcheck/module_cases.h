@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "autograd/gradcheck/gradcheck_battery.h"
+#include "autograd/gradcheck/battery.h"
 
 namespace nn {
 

@@ -70,25 +70,6 @@ TEST(Record, RefusesAGradientOfTheWrongShape) {
   EXPECT_THROW(sum(z).backward(), GraphError);
 }
 
-TEST(RecordJoint, ComputesAllGradientsAtOnce) {
-  const Tensor a = leaf({2}), b = leaf({3}), c = f64({4});
-  const Array x = a.data(), y = b.data(), z = c.data();
-  std::vector<bool> asked;
-  const Tensor out =
-      record_joint("product3", (a * b * c).data(), {a, b, c},
-                   [&, x, y, z](const Array& g, const std::vector<bool>& needs) {
-                     asked = needs;
-                     return std::vector<Array>{(Tensor(g) * Tensor(y) * Tensor(z)).data(),
-                                               (Tensor(g) * Tensor(x) * Tensor(z)).data(), Array()};
-                   });
-  out.backward(Retain::yes);
-  EXPECT_EQ(a.grad().item(), 12);
-  EXPECT_EQ(b.grad().item(), 8);
-  EXPECT_EQ(asked, (std::vector<bool>{true, true, false}));
-  (void)grad(out, {b});
-  EXPECT_EQ(asked, (std::vector<bool>{false, true, false}));
-}
-
 TEST(RequiresGrad, IsForFloatLeaves) {
   EXPECT_THROW(arange(3).requires_grad_(), DTypeError);
   const Tensor x = leaf({1});

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A new op cannot miss its gradcheck: every op of ops.h has a case in gradcheck/op_cases*.cpp, named as the op
+# A new op cannot miss its gradcheck: every op of ops.h has a case in gradcheck/op_cases.cpp, named as the op
 # or as the op and a form ("matmul", "matmul_1d"), and every file of ops/ and every name given to
 # record() there is an op of ops.h. Prints what is missing, and then fails.
 #   op_table.sh [ROOT]
@@ -29,14 +29,14 @@ op_of() {
   echo "$op"
 }
 
-cases=$(for name in $(grep -ohP '"\K[a-z][a-z0-9_]*(?=")' gradcheck/op_cases*.cpp); do op_of "$name"; done)
+cases=$(for name in $(grep -ohP '"\K[a-z][a-z0-9_]*(?=")' gradcheck/op_cases.cpp); do op_of "$name"; done)
 for op in $declared; do
   is_among "$op" "$no_gradient" || is_among "$op" "$cases" || complain "$op: no gradcheck case"
 done
 for op in $(basename -as .cpp ops/*.cpp); do
   is_among "$op" "$declared $families" || complain "ops/$op.cpp: not declared in ops.h"
 done
-for name in $(grep -ohP '\brecord(_joint)?\(\s*"\K[a-z]\w*' ops/*.cpp | sort -u); do
+for name in $(grep -ohP '\brecord\(\s*"\K[a-z]\w*' ops/*.cpp | sort -u); do
   is_among "$(op_of "$name")" "$declared" || complain "record(\"$name\"): not declared in ops.h"
 done
 exit "$failed"

@@ -271,7 +271,7 @@ TEST(Gradcheck, ARelativeErrorOfNearlyNothingIsSmall) {
 TEST(Gradcheck, CountsTheClaims) {
   const auto none = [](const Inputs&, const Tensor&) { return Inputs{}; };
   EXPECT_THAT(gradcheck(of_first(exp), {leaf({1})}, none).message,
-              HasSubstr("expected 1 gradients, one an input, got 0"));
+              HasSubstr("expected 1 gradients, one per input, got 0"));
 }
 
 TEST(Gradcheck, RefusesTolerancesThatAcceptEverything) {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "autograd/gradcheck/gradcheck.h"
-#include "autograd/gradcheck/gradcheck_slope.h"
+#include "autograd/gradcheck/slope.h"
 #include "autograd/ops.h"
 #include "tests/support/tensors.h"
 

@@ -1,13 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/tensor.h"
 
 namespace autograd {
 
@@ -32,7 +29,7 @@ class Draw {
   /// often, 0 seldom.
   Index size(Index most = 65);
   Index positive_size(Index most = 65);  // the same from 1
-  /// Of rank lo_rank to hi_rank, within max_numel() elements.
+  /// A rank of lo_rank to hi_rank, and at most max_numel() elements.
   Shape shape(int lo_rank = 0, int hi_rank = 4);
   Shape nonempty_shape(int lo_rank = 0, int hi_rank = 4);
   Index max_numel() const { return is_large() ? 10000 : trial_ % 8 == 3 ? 600 : 120; }
@@ -52,37 +49,11 @@ class Draw {
 
  private:
   Shape shape_from(int lo_rank, int hi_rank, bool nonempty);
-  Tensor leaf(const Array& f64_values);
+  Tensor leaf(const Array& f32_values);
 
   Generator generator_;
   int trial_;
   DType dtype_;
 };
-
-/// What one trial checks: f at these inputs. f has to compute in the dtype of its inputs and give
-/// the same result at each call (dropout: make a Generator with a fixed seed inside f). It may read
-/// tensors of its own, such as the parameters of a module, as long as they are among the inputs.
-struct Trial {
-  std::vector<Tensor> inputs;
-  GradcheckFunction f;
-  bool allow_vacuous = false;  // this trial's gradient may be zero everywhere
-};
-
-/// One line of a gradcheck table. `make` has to build everything from the draw alone.
-struct GradcheckCase {
-  std::string name;
-  std::function<Trial(Draw&)> make;
-};
-
-/// gradcheck over trials 0 to `trials` - 1; stops at the first that fails. Otherwise the report
-/// sums the counts and holds the worst element. The message names case, trial and input shapes.
-GradcheckReport check_case(const GradcheckCase& c, std::uint64_t seed, int trials,
-                           const GradcheckOptions& options = {});
-
-/// Everything that has to hold for one trial: gradcheck; any subset of inputs may require gradients
-/// and the others do not change; f32 agrees with f64; two backwards give exactly twice the
-/// gradient; a zero cotangent gives exactly zero; inputs keep their bits; under NoGrad the same
-/// bits and no node; the same bits on 1 to 4 threads. Returns what failed, one line each.
-std::vector<std::string> battery(const GradcheckCase& c, std::uint64_t seed, int trial);
 
 }  // namespace autograd

@@ -1,7 +1,7 @@
 // The battery has teeth too: each function below breaks one promise that gradcheck alone cannot
 // see.
 
-#include "autograd/gradcheck/gradcheck_battery.h"
+#include "autograd/gradcheck/battery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autograd/gradcheck/gradcheck.h"
-#include "autograd/gradcheck/gradcheck_slope.h"
+#include "autograd/gradcheck/slope.h"
 
 namespace autograd {
 

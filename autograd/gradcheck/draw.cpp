@@ -1,8 +1,9 @@
+#include "autograd/gradcheck/draw.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "autograd/array/elementwise.h"
-#include "autograd/gradcheck/gradcheck_battery.h"
 
 namespace autograd {
 namespace {

@@ -1,11 +1,12 @@
 // The whole battery for every line of the op table, 16 trials each.
 
+#include "autograd/gradcheck/op_cases.h"
+
 #include <gtest/gtest.h>
 
 #include <ostream>
 #include <set>
 
-#include "autograd/gradcheck/op_cases.h"
 #include "autograd/ops.h"
 
 namespace autograd {

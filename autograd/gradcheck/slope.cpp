@@ -1,4 +1,4 @@
-#include "autograd/gradcheck/gradcheck_slope.h"
+#include "autograd/gradcheck/slope.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "autograd/gradcheck/gradcheck_compare.h"
+#include "autograd/gradcheck/compare.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+
+#include "autograd/graph/node.h"
+
+namespace autograd {
+
+/// Every node that `root` was computed from, itself among them, by id: oldest first.
+std::map<std::uint64_t, const Node*> nodes_below(const Node& root);
+
+/// The ids of the nodes on a path from `root` to a target, both ends included: where grad() has to
+/// go. GraphError for a target that root does not depend on.
+std::set<std::uint64_t> paths_to(const Node& root, std::span<const Ref<Node>> targets);
+
+/// GraphError: the node dropped its rules in an earlier backward.
+[[noreturn]] void fail_released(const Node& node);
+
+}  // namespace autograd

@@ -10,7 +10,9 @@
 
 #include "autograd/array/dtype.h"
 #include "experiments/cli/options.h"
+#include "experiments/report/heatmap.h"
 #include "experiments/report/report.h"
+#include "experiments/report/sparkline.h"
 
 namespace experiments {
 
@@ -33,6 +35,10 @@ struct Run {
   bool color = false;  // stdout takes ANSI colour
   bool unicode = true;
   bool terminal = false;  // stderr is one
+  report::Glyphs glyphs() const {
+    return unicode ? report::Glyphs::unicode : report::Glyphs::ascii;
+  }
+  report::Canvas canvas() const { return {.color = color, .unicode = unicode}; }
   /// Called now and then with the share done in [0, 1]; shows only on a terminal.
   std::function<void(double)> progress = [](double) {};
   /// A text in the place of the bar; shows only on a terminal.
@@ -66,8 +72,5 @@ struct Entry {
   const char* example;  // a command line worth trying, first in --help
   std::unique_ptr<Experiment> (*make)();
 };
-
-/// All commands, alphabetical.
-std::span<const Entry> registry();
 
 }  // namespace experiments

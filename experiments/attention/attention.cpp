@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "experiments/attention/attention_view.h"
+#include "experiments/attention/draws.h"
 #include "experiments/attention/tokens.h"
 #include "experiments/cli/values.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 

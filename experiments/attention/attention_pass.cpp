@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/attention/draws.h"
+
 namespace experiments::attention {
 namespace {
 
@@ -88,27 +90,27 @@ AttentionPass pass_of(const nn::AttentionConfig& config, const Tensor& x, Gradie
                      .tokens = x.size(0),
                      .head_size = config.head_size(),
                      .factor = config.scale.factor(config.head_size()),
-                     .q = doubles(trace.q),
-                     .k = doubles(trace.k),
-                     .v = doubles(trace.v),
-                     .scores = doubles(trace.scores),
-                     .weights = doubles(trace.weights)};
-  require_finite(pass.scores, "attention: the scores");
-  require_finite(pass.weights, "attention: the weights");
+                     .q = measure::doubles(trace.q),
+                     .k = measure::doubles(trace.k),
+                     .v = measure::doubles(trace.v),
+                     .scores = measure::doubles(trace.scores),
+                     .weights = measure::doubles(trace.weights)};
+  measure::require_finite(pass.scores, "attention: the scores");
+  measure::require_finite(pass.weights, "attention: the weights");
   if (gradients == Gradients::yes) {
     const Tensor g = normals(y.shape(), run, key_of(run.seed, Draw::cotangent));
     (y * g).sum().backward();
-    pass.d_scores = doubles(trace.scores.grad());
-    pass.d_weights = doubles(trace.weights.grad());
-    require_finite(pass.d_scores, "attention: the gradients of the scores");
-    require_finite(pass.d_weights, "attention: the gradients of the weights");
+    pass.d_scores = measure::doubles(trace.scores.grad());
+    pass.d_weights = measure::doubles(trace.weights.grad());
+    measure::require_finite(pass.d_scores, "attention: the gradients of the scores");
+    measure::require_finite(pass.d_weights, "attention: the gradients of the weights");
   }
   return pass;
 }
 
 std::vector<Check> checks_of(const AttentionPass& pass, autograd::DType dtype) {
-  const double row = 4 * static_cast<double>(pass.tokens + 4) * epsilon(dtype);
-  const double dot = static_cast<double>(pass.head_size + 4) * epsilon(dtype);
+  const double row = 4 * static_cast<double>(pass.tokens + 4) * measure::epsilon(dtype);
+  const double dot = static_cast<double>(pass.head_size + 4) * measure::epsilon(dtype);
   std::vector<Check> checks;
   const auto add = [&](const char* name, double error, double allowed) {
     checks.push_back({name, CheckKind::identity, error, 0, allowed, error <= allowed});

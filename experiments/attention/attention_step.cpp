@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "experiments/attention/attention_view.h"
+#include "experiments/measure/values.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
@@ -68,10 +69,10 @@ std::string drawn(const Steps& steps, std::vector<double> values, Index columns,
   maps.row_labels = view.tokens;
   if (over == Over::keys) maps.column_labels = view.tokens;
   maps.hues = hues;
-  maps.high = largest(values);
+  maps.high = measure::largest(values);
   maps.marked = view.row;
   maps.maps.push_back({"", std::move(values), ""});
-  return draw(maps, canvas_of(view.run)) + '\n' + report::legend(maps, canvas_of(view.run));
+  return draw(maps, view.run.canvas()) + '\n' + report::legend(maps, view.run.canvas());
 }
 
 /// How the row goes from products to weights.
@@ -88,7 +89,8 @@ std::string row_table(const Steps& steps) {
     table.rows.push_back({steps.view.title(j), steps.raw[i * T + j], scaled[j], std::string("seen"),
                           std::exp(scaled[j] - top), steps.p[i * T + j]});
   return fmt::format("{}exp(s - max) sums to {} over the row\n",
-                     report::to_table(table, steps.view.run.color), report::significant(sum, 3));
+                     report::to_table(table, {.color = steps.view.run.color}),
+                     report::significant(sum, 3));
 }
 
 /// The row's weights times the values, channel by channel.
@@ -106,7 +108,7 @@ std::string value_table(const Steps& steps) {
   std::vector<Value> sum{std::string("y, the sum"), std::string("")};
   for (Index c = 0; c < channels; ++c) sum.emplace_back(steps.out[i * D + c]);
   table.rows.push_back(std::move(sum));
-  return report::to_table(table, steps.view.run.color);
+  return report::to_table(table, {.color = steps.view.run.color});
 }
 
 std::string value_map(const Steps& steps) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "experiments/attention/tokens.h"
+#include "experiments/measure/values.h"
 #include "experiments/report/bar.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
@@ -24,7 +25,7 @@ report::Heatmaps maps_of(const View& view, report::Hues hues, const std::vector<
   report::Heatmaps maps{.rows = T, .columns = T};
   maps.row_labels = maps.column_labels = view.tokens;
   maps.hues = hues;
-  maps.high = largest(all);
+  maps.high = measure::largest(all);
   maps.marked = view.row;
   for (Index h = 0; h < std::min(view.pass.heads, kMaxMaps); ++h) {
     const std::span<const double> one = view.pass.head(all, h);
@@ -34,7 +35,7 @@ report::Heatmaps maps_of(const View& view, report::Hues hues, const std::vector<
 }
 
 std::string with_legend(const char* title, const report::Heatmaps& maps, const Run& run) {
-  const report::Canvas canvas = canvas_of(run);
+  const report::Canvas canvas = run.canvas();
   return fmt::format("{}\n{}\n{}", title, draw(maps, canvas), report::legend(maps, canvas));
 }
 
@@ -125,11 +126,11 @@ std::string row_figure(const View& view) {
     const std::size_t j = order[i];
     rest -= weights[j];
     table.rows.push_back({view.title(static_cast<Index>(j)), weights[j],
-                          report::bar(weights[j] / weights[order[0]], kBar, glyphs_of(view.run)),
+                          report::bar(weights[j] / weights[order[0]], kBar, view.run.glyphs()),
                           scores[j], products(view, j)});
   }
   std::string out = fmt::format("Where {} looks in head {}\n{}", view.title(view.row), view.head,
-                                report::to_table(table, view.run.color));
+                                report::to_table(table, {.color = view.run.color}));
   if (static_cast<Index>(order.size()) > kMaxKeys)
     out += fmt::format("and {} others with {} in all\n",
                        static_cast<Index>(order.size()) - kMaxKeys, report::significant(rest, 3));

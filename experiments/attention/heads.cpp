@@ -4,8 +4,11 @@
 #include <numeric>
 
 #include "experiments/attention/attention_pass.h"
+#include "experiments/attention/draws.h"
 #include "experiments/attention/head_counts.h"
 #include "experiments/attention/tokens.h"
+#include "experiments/measure/values.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 
 namespace experiments::attention {
@@ -106,8 +109,8 @@ Split Heads::split(Index heads, const Projected& all, const Run& run) const {
   };
   nn::AttentionTrace trace;
   nn::attention(cut(all.q), cut(all.k), cut(all.v), {.scale = cheap.scale, .trace = &trace});
-  std::vector<double> weights = doubles(trace.weights);
-  require_finite(weights, "heads: the attention weights");
+  std::vector<double> weights = measure::doubles(trace.weights);
+  measure::require_finite(weights, "heads: the attention weights");
   split.distance = map_distance(weights, heads, map_len_);
   split.entropy = normalised_entropy(weights, map_len_) / static_cast<double>(heads);
   if (heads == layer_.n_head) split.weights = std::move(weights);
@@ -144,13 +147,13 @@ std::string Heads::figure(const Run& run) const {
   for (Index h = 0; h < shown; ++h) {
     const auto begin = chosen->weights.begin() + h * cells;
     maps.maps.push_back({fmt::format("head {}", h), {begin, begin + cells}, ""});
-    maps.high = std::max(h > 0 ? maps.high : 0, largest(maps.maps.back().values));
+    maps.high = std::max(h > 0 ? maps.high : 0, measure::largest(maps.maps.back().values));
   }
   maps.row_labels = numbered_tokens(map_len_);
   const std::string which = shown < layer_.n_head
                                 ? fmt::format("the first {} of {} heads", shown, layer_.n_head)
                                 : fmt::format("{} heads", shown);
-  const report::Canvas canvas = canvas_of(run);
+  const report::Canvas canvas = run.canvas();
   return fmt::format("One attention map each: {} on the same {} positions\n{}\n{}", which, map_len_,
                      draw(maps, canvas), report::legend(maps, canvas));
 }

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "experiments/report/text.h"
 
 namespace experiments::attention {
@@ -36,38 +32,6 @@ double LayerOptions::bytes(autograd::DType dtype, Index T) const {
   const auto c = static_cast<double>(n_embd), h = static_cast<double>(n_head);
   const auto t = static_cast<double>(T), item = static_cast<double>(autograd::item_size(dtype));
   return item * (8 * c * c + 30 * t * c + 10 * h * t * t);
-}
-
-autograd::RandomKey key_of(std::uint64_t seed, Draw draw, std::uint64_t index) {
-  return {seed, (static_cast<std::uint64_t>(draw) << 56) | index};
-}
-
-autograd::Tensor normals(const autograd::Shape& shape, const Run& run, autograd::RandomKey key,
-                         double stddev) {
-  return autograd::Tensor(autograd::normal(shape, 0, stddev, run.dtype, key));
-}
-
-std::vector<double> doubles(const autograd::Tensor& t) {
-  const autograd::Array wide = t.data().to(autograd::DType::f64);
-  const std::span<const double> values = wide.read<double>();
-  return {values.begin(), values.end()};
-}
-
-void require_finite(std::span<const double> values, const char* what) {
-  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); }))
-    throw autograd::NumericError(
-        fmt::format("{} are not finite; a smaller --scale or --n-embd may do", what));
-}
-
-double epsilon(autograd::DType dtype) {
-  return dtype == autograd::DType::f32 ? std::numeric_limits<float>::epsilon()
-                                       : std::numeric_limits<double>::epsilon();
-}
-
-double largest(std::span<const double> values) {
-  double most = 0;
-  for (const double v : values) most = std::max(most, std::abs(v));
-  return most;
 }
 
 }  // namespace experiments::attention

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/attention/draws.h"
 #include "experiments/attention/reach_moves.h"
+#include "experiments/measure/values.h"
+#include "experiments/registry.h"
 #include "experiments/report/bar.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
@@ -62,7 +65,7 @@ void Reach::fill_rows(const Moves& moves, Report& report) const {
 std::vector<Check> Reach::checks(const Moves& moves, const Run& run) const {
   // What rounding alone could move: a few units in the last place of |y_t|.
   double least = std::numeric_limits<double>::infinity(), slopes = 0, probes = 0, size = 0;
-  const double rounding = 8 * epsilon(run.dtype);
+  const double rounding = 8 * measure::epsilon(run.dtype);
   for (Index t = 0; t < seq_len_; ++t) {
     least = std::min(least, moves.moved[t] / moves.size[t]);
     slopes = std::max(slopes, std::abs(moves.slope[t] - moves.gradient[t]));
@@ -82,12 +85,12 @@ std::vector<Check> Reach::checks(const Moves& moves, const Run& run) const {
 }
 
 std::string Reach::figure(const Moves& moves, const Run& run) const {
-  const double most = largest(moves.moved);
+  const double most = measure::largest(moves.moved);
   std::string out = fmt::format("How far each output moves when input {} does, |dy|\n", position_);
   constexpr Index kMost = 64;
   for (Index t = 0; t < std::min(seq_len_, kMost); ++t)
     out += fmt::format("{}y{:<4} {} {}\n", t == position_ ? '>' : ' ', t,
-                       report::bar(most > 0 ? moves.moved[t] / most : 0, kBar, glyphs_of(run)),
+                       report::bar(most > 0 ? moves.moved[t] / most : 0, kBar, run.glyphs()),
                        report::significant(moves.moved[t], 3));
   if (seq_len_ > kMost) out += fmt::format("and {} others\n", seq_len_ - kMost);
   return out;
@@ -97,7 +100,7 @@ std::vector<std::string> Reach::notes(const Moves& moves, const Run& run) const 
   const std::size_t count = moves.moved.size();
   std::size_t moved = 0;
   for (std::size_t t = 0; t < count; ++t)
-    moved += moves.moved[t] > 8 * epsilon(run.dtype) * moves.size[t];
+    moved += moves.moved[t] > 8 * measure::epsilon(run.dtype) * moves.size[t];
   std::vector<std::string> lines{fmt::format(
       "x ~ N(0,1), C = {} channels, H = {} heads, weights {}; {} added to every channel "
       "of position {}. weight: what an output's attention gives to that position, the "

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "experiments/attention/draws.h"
 
 namespace experiments::attention {
 namespace {
@@ -16,24 +17,18 @@ Tensor nudged(const Tensor& x, Index position, double delta) {
   return moved.unsqueeze(0);
 }
 
-double norm_of(std::span<const double> values) {
-  double square = 0;
-  for (const double v : values) square += v * v;
-  return std::sqrt(square);
-}
-
 /// The norm of each row of (1, T, C).
 std::vector<double> row_norms(const Tensor& t) {
-  const std::vector<double> values = doubles(t);
+  const std::vector<double> values = measure::doubles(t);
   const auto channels = static_cast<std::size_t>(t.size(2));
   std::vector<double> norms;
   for (std::size_t i = 0; i < values.size(); i += channels)
-    norms.push_back(norm_of(std::span(values).subspan(i, channels)));
+    norms.push_back(measure::norm<double>(std::span(values).subspan(i, channels)));
   return norms;
 }
 
 double dot(const Tensor& a, const Tensor& b) {
-  const std::vector<double> x = doubles(a), y = doubles(b);
+  const std::vector<double> x = measure::doubles(a), y = measure::doubles(b);
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
@@ -53,7 +48,7 @@ Tensor direction(const Tensor& dy, Index t, double norm) {
 }
 
 std::vector<double> weights_to(const Tensor& weights, Index position) {
-  return doubles(weights.mean({1}).select(-1, position));  // (1, H, T, T) -> (1, T)
+  return measure::doubles(weights.mean({1}).select(-1, position));  // (1, H, T, T) -> (1, T)
 }
 
 }  // namespace
@@ -80,13 +75,14 @@ Moves moves_of(nn::MultiHeadAttention& layer, const Tensor& x, Nudge nudge, Inde
     dy = difference(step);
     // A third of the difference from twice the step is the error, from the third derivative;
     // rounding is eps |y|, amplified by the exponentials.
-    const double amplified = 1 + largest(doubles(trace.scores));
-    moves.slope_error = norm_of(doubles(difference(2 * step) - dy)) +
-                        8 * epsilon(run.dtype) * amplified * norm_of(moves.size) / step;
+    const double amplified = 1 + measure::largest(measure::doubles(trace.scores));
+    moves.slope_error =
+        measure::norm<double>(measure::doubles(difference(2 * step) - dy)) +
+        8 * measure::epsilon(run.dtype) * amplified * measure::norm<double>(moves.size) / step;
     moves.slope = row_norms(dy);
   }
   for (const auto* values : {&moves.size, &moves.moved, &moves.weight, &moves.slope})
-    require_finite(*values, "reach: the outputs");
+    measure::require_finite(*values, "reach: the outputs");
 
   const Tensor leaf = x.unsqueeze(0).clone().detach().requires_grad_();
   const Tensor y = layer(leaf);

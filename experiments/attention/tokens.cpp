@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "autograd/ops.h"
+#include "experiments/attention/draws.h"
 #include "experiments/attention/layer.h"
 #include "experiments/report/text.h"
 

@@ -23,6 +23,7 @@ void add_common(Options& options, Common& common) {
   options.choice("--dtype", common.dtype, {"f32", "f64"}, "floating-point type");
   options.choice("--format", common.format, {"table", "csv", "json"}, "form of the output");
   options.text("--out", common.out, "where the output goes; - is stdout", "FILE");
+  options.toggle("--wide", common.wide, "every column of the table and every check");
   options.toggle("--quick", common.quick, "a smaller run that still shows the point");
   options.choice("--color", common.color, {"auto", "always", "never"},
                  "colours; auto wants a terminal and an empty NO_COLOR");

@@ -18,6 +18,7 @@ struct Common {
   std::string color = "auto";
   std::string config;  // "" for none
   bool quick = false;
+  bool wide = false;
 };
 
 /// A command with its options, ready to parse.

@@ -94,7 +94,8 @@ std::string rendered(const report::Report& report, Command& command, const Run& 
                      const std::string& line) {
   const Common& common = command.common();
   if (common.format == "csv") return report::to_csv(report);
-  if (common.format == "table") return report::to_table(report, run.color);
+  if (common.format == "table")
+    return report::to_table(report, {.color = run.color, .wide = common.wide});
   return report::to_json(report, {.version = version(),
                                   .command = line,
                                   .experiment = command.entry().name,

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 
 namespace experiments::cli {
 

@@ -26,14 +26,15 @@ void require_whole_rows(const Report& report) {
                                          row.size(), report.columns.size()));
 }
 
+bool can_fail(const Check& check) { return check.kind != CheckKind::asymptote; }
+
+bool has_failed(const Check& check) { return can_fail(check) && !check.ok; }
+
 std::string failure(const Report& report) {
   std::vector<std::string> failed;
-  std::size_t held = 0;
-  for (const Check& check : report.checks) {
-    if (check.kind == CheckKind::asymptote) continue;
-    ++held;
-    if (!check.ok) failed.push_back(printable(check.name));
-  }
+  for (const Check& check : report.checks)
+    if (has_failed(check)) failed.push_back(printable(check.name));
+  const auto held = std::ranges::count_if(report.checks, can_fail);
   if (!report.failed && failed.empty()) return "";
   if (!report.failure.empty()) return report.failure;
   if (failed.empty()) return "the run did not find what it should";

@@ -15,9 +15,12 @@ struct Column {
   std::string key;      // csv header and JSON key, lower snake case
   std::string heading;  // over the column of the table; "" keeps the column out of the table
   int digits = 3;       // significant digits in the table; csv and JSON always round-trip
+  bool wide = false;    // stands in the table only with --wide
 };
 
-/// The four kinds of theory.md; an asymptote is shown with its distance and never fails a run.
+/// How a number is held to theory: to a value that it must equal, to one that it must not exceed,
+/// to a second measurement, or to the limit that it tends to. A limit is shown with the distance
+/// from it and never fails a run.
 enum class CheckKind { identity, bound, reference, asymptote };
 
 struct Check {
@@ -34,10 +37,13 @@ struct Report {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
   std::vector<Check> checks;
-  std::string figure;              // drawn lines, escapes and all, below the table and only there
-  std::vector<std::string> notes;  // lines below the table, in table format only
-  bool failed = false;             // exit code 1 (also when a check that may fail is not ok)
-  std::string failure;             // what stderr says then; "" has the checks named
+  // What only the table format has, from top to bottom; each note is a paragraph.
+  std::vector<std::string> opening;  // above the table
+  std::string figure;                // below the table: drawn lines, escapes and all
+  std::vector<std::string> details;  // below the checks, with --wide
+  std::vector<std::string> notes;    // at the end
+  bool failed = false;               // exit code 1 (also when a check that may fail is not ok)
+  std::string failure;               // what stderr says then; "" has the checks named
 };
 
 enum class Format { table, csv, json };
@@ -53,15 +59,23 @@ struct Context {
   bool quick = false;
 };
 
+/// How much of a report the table format shows.
+struct TableStyle {
+  bool color = false;
+  bool wide = false;  // every column that has a heading, every check, and the details
+};
+
 // Each the whole output, ending in a newline; the same bytes in every locale.
-std::string to_table(const Report& report, bool color);
+std::string to_table(const Report& report, const TableStyle& style = {});
 std::string to_csv(const Report& report);
 std::string to_json(const Report& report, const Context& context);
 
 /// Why the exit code is 1, in one line; "" if the report is good.
 std::string failure(const Report& report);
 
-const char* name(CheckKind kind);  // "identity"
+const char* name(CheckKind kind);   // "identity"
+bool can_fail(const Check& check);  // a limit cannot
+bool has_failed(const Check& check);
 
 /// std::logic_error if a row has another number of cells than there are columns.
 void require_whole_rows(const Report& report);

@@ -53,11 +53,11 @@ bool is_real(const Report& report, std::size_t column) {
   });
 }
 
-std::vector<Strip> strips(const Report& report) {
+std::vector<Strip> strips(const Report& report, bool wide) {
   std::vector<Strip> out;
   bool names_row = true;
   for (std::size_t i = 0; i < report.columns.size(); ++i) {
-    if (report.columns[i].heading.empty()) continue;
+    if (report.columns[i].heading.empty() || (report.columns[i].wide && !wide)) continue;
     out.push_back(strip(report, i));
     names_row = names_row && !is_real(report, i);
     out.back().repeats = names_row;
@@ -180,20 +180,44 @@ std::string note_text(std::string_view note) {
   return out;
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string out;
+  for (const std::string& note : notes) out += note_text(printable(note));
+  return out;
+}
+
+/// All checks, or the failed ones.
+std::vector<Check> shown_checks(std::vector<Check> checks, bool wide) {
+  if (!wide) std::erase_if(checks, [](const Check& check) { return !has_failed(check); });
+  return checks;
+}
+
+/// "All 11 checks against theory hold; --wide lists them."
+std::string summary_of(const std::vector<Check>& checks) {
+  const auto all = std::count_if(checks.begin(), checks.end(), can_fail);
+  const auto failed = std::count_if(checks.begin(), checks.end(), has_failed);
+  if (all == 0) return "--wide lists the limits that theory predicts.";
+  if (failed > 0) return fmt::format("{} of {} checks failed; --wide lists all.", failed, all);
+  return all == 1 ? "The check against theory holds; --wide shows it."
+                  : fmt::format("All {} checks against theory hold; --wide lists them.", all);
+}
+
 }  // namespace
 
-std::string to_table(const Report& report, bool color) {
+std::string to_table(const Report& report, const TableStyle& style) {
   require_whole_rows(report);
-  std::vector<std::string> blocks;
-  const std::vector<Strip> columns = strips(report);
+  std::vector<std::string> blocks{notes_text(report.opening)};
+  const std::vector<Strip> columns = strips(report, style.wide);
   if (!columns.empty())
     for (const auto& part : parts(columns))
-      blocks.push_back(part_text(part, report.rows.size(), color));
-  if (!report.figure.empty()) blocks.push_back(report.figure);
-  if (!report.checks.empty()) blocks.push_back(checks_text(report.checks, color));
-  std::string notes;
-  for (const std::string& note : report.notes) notes += note_text(printable(note));
-  if (!notes.empty()) blocks.push_back(notes);
+      blocks.push_back(part_text(part, report.rows.size(), style.color));
+  blocks.push_back(report.figure);
+  blocks.push_back(checks_text(shown_checks(report.checks, style.wide), style.color));
+  if (style.wide) blocks.push_back(notes_text(report.details));
+  std::vector<std::string> notes = report.notes;
+  if (!style.wide && !report.checks.empty()) notes.push_back(summary_of(report.checks));
+  blocks.push_back(notes_text(notes));
+  std::erase(blocks, "");
   return join(blocks, "\n");
 }
 

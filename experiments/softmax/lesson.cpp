@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "experiments/softmax/lesson_steps.h"
 

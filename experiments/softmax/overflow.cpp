@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "experiments/experiment.h"
 #include "experiments/measure/theory.h"
+#include "experiments/measure/values.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/softmax/overflow_rows.h"
 #include "experiments/softmax/scaling_checks.h"
@@ -16,11 +17,6 @@ namespace {
 using autograd::DType;
 
 constexpr DType kTypes[] = {DType::f32, DType::f64};
-
-double epsilon(DType dtype) {
-  return dtype == DType::f32 ? static_cast<double>(std::numeric_limits<float>::epsilon())
-                             : std::numeric_limits<double>::epsilon();
-}
 
 /// `gradlab overflow`: exp(s) / sum(exp(s)) against the softmax that subtracts the largest score.
 class Overflow : public Experiment {
@@ -82,7 +78,7 @@ std::vector<Value> Overflow::sweep(Index score) {
 void Overflow::add_checks(DType dtype, Report& report) const {
   const Breaks found = find_breaks(seq_len_, dtype), known = expected_breaks(seq_len_, dtype);
   // Two neighbouring numbers, and what exp and the sum may be off.
-  const double tolerance = epsilon(dtype) * (2 * known.nan_below + 4);
+  const double tolerance = measure::epsilon(dtype) * (2 * known.nan_below + 4);
   const auto add = [&](const char* what, double measured, double predicted) {
     report.checks.push_back({fmt::format("{} {}", autograd::name(dtype), what), CheckKind::identity,
                              measured, predicted, tolerance,
@@ -94,7 +90,7 @@ void Overflow::add_checks(DType dtype, Report& report) const {
   add("-s: every exp becomes 0, 0 / 0 = nan", found.nan_below, known.nan_below);
   // exp, sum and division are off by half a unit or one each; a sum of doubles in eight lanes adds
   // up to T / 8.
-  const double eps = epsilon(dtype), bound = (4 + static_cast<double>(seq_len_) / 8) * eps;
+  const double eps = measure::epsilon(dtype), bound = (4 + static_cast<double>(seq_len_) / 8) * eps;
   const double largest =
       dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
   double worst = worst_shifted_[dtype == DType::f32 ? 0 : 1];

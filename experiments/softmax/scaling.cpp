@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "experiments/experiment.h"
 #include "experiments/measure/theory.h"
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "experiments/softmax/scaling_checks.h"
 #include "experiments/softmax/scaling_trials.h"
@@ -47,13 +47,21 @@ std::vector<nn::Scale> parse_scales(std::string_view text) {
   return scales;
 }
 
+/// "left as they are", "divided by sqrt(d_k)"
+std::string in_words(const nn::Scale& scale) {
+  const std::string name = scale.name();
+  if (name == "none") return "left as they are";
+  if (name == "sqrt_dk") return "divided by sqrt(d_k)";
+  return name == "dk" ? "divided by d_k" : "multiplied by " + name;
+}
+
 std::vector<Column> summary_columns(const char* key, const char* heading_mean,
                                     const char* heading_rms) {
   const std::string name(key);
-  return {{name + "_mean", heading_mean},
+  return {{name + "_mean", heading_mean, 3, /*wide=*/true},
           {name + "_median", ""},
           {name + "_p95", ""},
-          {name + "_rms", heading_rms}};
+          {name + "_rms", heading_rms, 3, /*wide=*/true}};
 }
 
 std::vector<Column> columns() {
@@ -65,15 +73,15 @@ std::vector<Column> columns() {
                           {"score_std", "std(s)"},
                           {"score_min", ""},
                           {"score_max", ""},
-                          {"entropy_norm_mean", "H/ln T"},
+                          {"entropy_norm_mean", "H/ln T", 3, /*wide=*/true},
                           {"entropy_mean", ""},
                           {"p_max_mean", "p_max"},
-                          {"jacobian_mean", "|J|"},
-                          {"jacobian_median", "med |J|"},
+                          {"jacobian_mean", "|J|", 3, /*wide=*/true},
+                          {"jacobian_median", "med |J|", 3, /*wide=*/true},
                           {"jacobian_trace_mean", ""},
                           {"dead_rows", "dead", 2},
                           {"gain_mean", ""},
-                          {"gain_median", "med gain"}};
+                          {"gain_median", "gain"}};
   for (const auto& group :
        {summary_columns("ds", "|dS|", ""), summary_columns("dq", "|dQ|", "rms |dQ|"),
         summary_columns("dk", "", ""), summary_columns("dv", "", "")}) {
@@ -125,6 +133,8 @@ class Scaling : public Experiment {
   void run_size(const Setting& setting, const Run& run, double done);
   Report report(const Run& run) const;
   std::vector<Check> slope_checks() const;
+  std::vector<std::string> opening(const Run& run) const;
+  std::vector<std::string> details() const;
   std::vector<std::string> notes(const Run& run) const;
 
   std::vector<Index> dk_{4, 8, 16, 32, 64, 128, 256, 512};
@@ -141,7 +151,7 @@ void Scaling::add_options(Options& options) {
   options.sizes("--dk", dk_, 1, 65536, "head sizes d_k, in channels");
   options.integer("--seq-len", seq_len_, 2, 65536, "keys a query attends to, T");
   options.integer("--rows", rows_, 1, 1'000'000'000,
-                  "at least so many queries (rows) a size; a tenth with --quick");
+                  "minimum number of queries (rows) for each size; a tenth of it with --quick");
   options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number",
                "SCALE,...");
   options.choice("--init", init_, {"unit", "lesson", "torch", "gpt2"},
@@ -216,35 +226,57 @@ std::vector<Check> Scaling::slope_checks() const {
   return checks;
 }
 
-std::vector<std::string> Scaling::notes(const Run& run) const {
+std::vector<std::string> Scaling::opening(const Run& run) const {
   const Setting any = setting(dk_.front(), run);
+  std::vector<std::string> scales;
+  for (const nn::Scale& scale : scales_) scales.push_back(in_words(scale));
+  std::vector<std::string> lines{fmt::format(
+      "Attention over T = {} keys, with its scores q.k {}. {} rows for each head size d_k, with "
+      "{}.",
+      any.seq_len, report::join(scales, ", or "), any.rows(),
+      init_ == "unit" ? "q, k, v ~ N(0,1)" : "q, k, v = x W, W drawn by the rule " + init_)};
+  if (dk_.size() < 2) return lines;
+  lines.push_back("");
+  lines.push_back(fmt::format(
+      "How much of a gradient comes through softmax (gain, in the median row), at d_k = {}:",
+      fmt::join(dk_, ", ")));
+  for (const std::string& line : sparklines(series_, run.glyphs())) lines.push_back("  " + line);
+  return lines;
+}
+
+std::vector<std::string> Scaling::details() const {
   std::vector<std::string> lines{
-      fmt::format(
-          "T = {} keys, {} rows a size in {} trials, {}; |J| Frobenius norm of the softmax's "
-          "Jacobian, dead |J| < 1e-3, gain |dS| / |dP| about its mean, all of a row.",
-          any.seq_len, any.rows(), any.trials,
-          init_ == "unit" ? "q, k, v ~ N(0,1)" : "q, k, v = x W by the rule " + init_),
-  };
+      "H/ln T: entropy of a row over its largest possible value, mean. |J|: Frobenius norm of the "
+      "Jacobian of softmax, mean and median. |dS|, |dQ|: norms of a row's gradient of the scores "
+      "and of q, mean and root mean square."};
   if (dk_.size() > 1) {
     lines.emplace_back(
-        "Of each exact relation above the size closest to failing is shown, of each limit "
-        "the largest size.");
+        "The list shows each exact relation at the size that came closest to failing, and each "
+        "limit at the largest size.");
   }
   lines.emplace_back("ln(median gain) against sqrt(d_k):");
   for (const Series& series : series_) {
-    lines.push_back(fmt::format("{}: {}", series[0].scale, verdict(fit_gain(series))));
+    lines.push_back(fmt::format("  {}: {}", series[0].scale, verdict(fit_gain(series))));
   }
-  lines.push_back(
-      fmt::format("Median gain over d_k = {}, on one logarithmic scale:", fmt::join(dk_, ", ")));
-  for (const std::string& line :
-       sparklines(series_, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
-    lines.push_back(line);
-  }
+  for (const std::string& sentence : finer_points(series_)) lines.push_back(sentence);
+  return lines;
+}
+
+std::vector<std::string> Scaling::notes(const Run& run) const {
+  const Setting any = setting(dk_.front(), run);
+  std::vector<std::string> lines{
+      "std(s): standard deviation of the scores. p_max: the largest weight in a row, mean.",
+      fmt::format("dead: share of the rows that hardly pass on a gradient: |J| < {} for the "
+                  "Jacobian J of softmax.",
+                  measure::kDeadJacobian),
+      "gain: size of the gradient that leaves softmax over that of the one that enters, |dS| / "
+      "|dP|, median.",
+      ""};
+  for (const std::string& sentence : conclusions(series_)) lines.push_back(sentence);
   if (init_ != "unit") {
     lines.emplace_back(
-        "Only Var(q.k) is known exactly for q = x W; and v = x W scales dP here: compare gains, "
-        "not "
-        "norms, across --init.");
+        "Only Var(q.k) is known exactly for q = x W. Compare gains, not norms, across --init, as v "
+        "= x W scales dP too.");
   }
   if (any.trials < kFewestTrials) {
     lines.push_back(
@@ -255,7 +287,6 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
         "A scale so large that hardly a row learns, or so small that rounding hides it, has no "
         "exact checks.");
   }
-  for (const std::string& sentence : conclusions(series_)) lines.push_back(sentence);
   lines.push_back("Next: " + next_command(series_));
   return lines;
 }
@@ -268,6 +299,8 @@ Report Scaling::report(const Run& run) const {
   }
   report.checks = condensed(checks_);
   for (const Check& check : slope_checks()) report.checks.push_back(check);
+  report.opening = opening(run);
+  report.details = details();
   report.notes = notes(run);
   return report;
 }

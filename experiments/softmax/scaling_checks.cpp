@@ -7,11 +7,10 @@
 #include <numbers>
 
 #include "experiments/measure/theory.h"
+#include "experiments/measure/values.h"
 
 namespace experiments::softmax {
 namespace {
-
-constexpr double kDead = 1e-3;
 
 // Collects the checks of one cell.
 class Checks {
@@ -140,7 +139,8 @@ Cell make_cell(const Setting& setting, const nn::Scale& scale, const Samples& sa
   cell.dk = measure::summarize(samples.dk);
   cell.dv = measure::summarize(samples.dv);
   cell.step = measure::summarize(samples.step);
-  const auto dead = std::ranges::count_if(samples.jacobian, [](double j) { return j < kDead; });
+  const auto dead =
+      std::ranges::count_if(samples.jacobian, [](double j) { return j < measure::kDeadJacobian; });
   cell.dead_rows = static_cast<double>(dead) / static_cast<double>(setting.rows());
   std::vector<double> steps = samples.step;
   cell.step_p99 = measure::quantile(steps, 0.99);
@@ -149,9 +149,7 @@ Cell make_cell(const Setting& setting, const nn::Scale& scale, const Samples& sa
 
 bool is_measurable(const Cell& cell) {
   constexpr double kFewestLively = 30;  // rows
-  const double rounding = cell.setting.dtype == autograd::DType::f32
-                              ? static_cast<double>(std::numeric_limits<float>::epsilon())
-                              : std::numeric_limits<double>::epsilon();
+  const double rounding = measure::epsilon(cell.setting.dtype);
   const double sigma = cell.sigma();
   const double lively = static_cast<double>(cell.setting.rows()) *
                         measure::expected_max(cell.setting.seq_len) / sigma;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "experiments/softmax/scaling_words.h"
 
@@ -57,8 +58,8 @@ std::string times(const Number& a, const Number& b) {
 }
 
 // "0.075 against 0.304 (4.06 times smaller)"
-std::string against(const Number& a, const Number& b, const std::string& whose = "") {
-  return fmt::format("{} against {}{} ({})", a.text(), b.text(), whose, times(a, b));
+std::string against(const Number& a, const Number& b) {
+  return fmt::format("{} against {} ({})", a.text(), b.text(), times(a, b));
 }
 
 double tail_index(const measure::Summary& s) { return s.mean == 0 ? 0 : s.rms / s.mean; }
@@ -116,27 +117,28 @@ std::string gain_along(const Series& series) {
 
 std::string compared(const Cell& a, const Cell& b) {
   return fmt::format(
-      "{}: at d_k = {} its median gain is {}, its mean Jacobian {}, and {:.2g} % of its rows are "
-      "dead against {:.2g} %",
-      judgement(a, b), a.setting.d_k, against(median_gain(a), median_gain(b), " of " + b.scale),
-      against(a.jacobian.mean, b.jacobian.mean), 100 * a.dead_rows, 100 * b.dead_rows);
+      "{}: at d_k = {} its median gain is {}, against {} under {} ({}), and {:.2g} % of its rows "
+      "are dead, against {:.2g} %.",
+      judgement(a, b), a.setting.d_k, median_gain(a).text(), median_gain(b).text(), b.scale,
+      times(median_gain(a), median_gain(b)), 100 * a.dead_rows, 100 * b.dead_rows);
 }
 
-std::string median_sentence(const Pair& pair) {
+std::vector<std::string> median_sentences(const Pair& pair) {
   const Series& a = *pair.subject;
   const Cell& last = a.back();
-  if (!pair.other && a.size() < 2) {
-    return fmt::format("The median gain under {} is {}.", last.scale, median_gain(last).text());
+  std::vector<std::string> sentences;
+  if (pair.other) sentences.push_back(compared(last, pair.other->back()));
+  if (a.size() > 1) {
+    std::string along = fmt::format("From d_k = {} to {} the median gain under {} {}",
+                                    a[0].setting.d_k, last.setting.d_k, last.scale, gain_along(a));
+    if (pair.other)
+      along += fmt::format("; under {} it {}", pair.other->back().scale, gain_along(*pair.other));
+    sentences.push_back(along + ".");
   }
-  if (!pair.other) {
-    return fmt::format("From d_k = {} to {} the median gain under {} {}.", a[0].setting.d_k,
-                       last.setting.d_k, last.scale, gain_along(a));
-  }
-  const Series& b = *pair.other;
-  if (a.size() < 2) return compared(last, b.back()) + ".";
-  return fmt::format("{}; from d_k = {} on its median gain {}, that of {} {}.",
-                     compared(last, b.back()), a[0].setting.d_k, gain_along(a), b[0].scale,
-                     gain_along(b));
+  if (sentences.empty())
+    sentences.push_back(
+        fmt::format("The median gain under {} is {}.", last.scale, median_gain(last).text()));
+  return sentences;
 }
 
 // What the means add up to, given how the typical row and the sum of all rows moved.
@@ -156,24 +158,33 @@ std::string upshot(Trend median, Trend mean_dq, Trend tail, Trend step) {
   return mean_dq == Trend::falls ? "weaker all over" : "nothing vanishes";
 }
 
-// Along d_k where there are several sizes, else against the other scale.
-std::string mean_sentence(const Pair& pair) {
-  const bool along = pair.subject->size() > 1;
-  if (!along && !pair.other) return "";
-  const Cell &from = along ? pair.subject->front() : pair.other->back(), &to = pair.subject->back();
-  const auto part = [&](double x, double y) {
+/// Two cells to compare: the first and the last size where there are several, else the two scales.
+struct Ends {
+  const Cell &from, &to;
+  bool along;  // d_k
+  std::string change_of(double x, double y) const {
     return along ? change(x, y) : "is " + against(y, x);
-  };
-  const std::string where =
-      along ? fmt::format("from d_k = {} to {}", from.setting.d_k, to.setting.d_k)
-            : "against " + from.scale;
+  }
+  std::string where() const {
+    return along ? fmt::format("from d_k = {} to {}", from.setting.d_k, to.setting.d_k)
+                 : "against " + from.scale;
+  }
+};
+
+std::optional<Ends> ends_of(const Pair& pair) {
+  const bool along = pair.subject->size() > 1;
+  if (!along && !pair.other) return std::nullopt;
+  return Ends{along ? pair.subject->front() : pair.other->back(), pair.subject->back(), along};
+}
+
+std::string mean_sentence(const Ends& ends) {
+  const auto& [from, to, along] = ends;
   const double tail_from = tail_index(from.dq), tail_to = tail_index(to.dq);
   return fmt::format(
-      "Under {}, {}, the mean |dQ| {}, its RMS {}, the tail index RMS/mean {}, the mean |dS| {}, "
-      "and "
-      "the move of the logits by one unit-rate step on q {}: {}.",
-      to.scale, where, part(from.dq.mean, to.dq.mean), part(from.dq.rms, to.dq.rms),
-      part(tail_from, tail_to), part(from.ds.mean, to.ds.mean), part(from.step.mean, to.step.mean),
+      "The mean over all rows: under {}, {}, the gradient of q, |dQ|, {}, and its root mean square "
+      "{}: {}.",
+      to.scale, ends.where(), ends.change_of(from.dq.mean, to.dq.mean),
+      ends.change_of(from.dq.rms, to.dq.rms),
       upshot(trend(median_gain(from).value, median_gain(to).value), trend(from.dq.mean, to.dq.mean),
              trend(tail_from, tail_to), trend(from.step.mean, to.step.mean)));
 }
@@ -182,9 +193,29 @@ std::string mean_sentence(const Pair& pair) {
 
 std::vector<std::string> conclusions(std::span<const Series> all) {
   const Pair pair = choose(all);
-  std::vector<std::string> sentences{median_sentence(pair)};
-  const std::string means = mean_sentence(pair);
-  if (!means.empty()) sentences.push_back(means);
+  std::vector<std::string> sentences = median_sentences(pair);
+  if (const auto ends = ends_of(pair)) sentences.push_back(mean_sentence(*ends));
+  return sentences;
+}
+
+std::vector<std::string> finer_points(std::span<const Series> all) {
+  const Pair pair = choose(all);
+  std::vector<std::string> sentences;
+  if (pair.other) {
+    const Cell &a = pair.subject->back(), &b = pair.other->back();
+    sentences.push_back(
+        fmt::format("At d_k = {} the mean |J| under {} is {}, against {} under {} ({}).",
+                    a.setting.d_k, a.scale, num(a.jacobian.mean), num(b.jacobian.mean), b.scale,
+                    times(a.jacobian.mean, b.jacobian.mean)));
+  }
+  if (const auto ends = ends_of(pair)) {
+    const auto& [from, to, along] = *ends;
+    sentences.push_back(fmt::format(
+        "Under {}, {}, the tail index RMS/mean of |dQ| {}, the mean |dS| {}, and the change of the "
+        "logits by one step on q at rate 1 {}.",
+        to.scale, ends->where(), ends->change_of(tail_index(from.dq), tail_index(to.dq)),
+        ends->change_of(from.ds.mean, to.ds.mean), ends->change_of(from.step.mean, to.step.mean)));
+  }
   return sentences;
 }
 

@@ -4,28 +4,12 @@
 #include <cmath>
 
 #include "autograd/machine/parallel.h"
+#include "experiments/measure/values.h"
 
 // What is measured of each row, from the engine's values and gradients.
 
 namespace experiments::softmax {
 namespace {
-
-// Euclidean norm; eight lanes, so that the compiler may vectorise it.
-template <class T>
-double norm(std::span<const T> x) {
-  double lanes[8] = {};
-  std::size_t i = 0;
-  for (; i + 8 <= x.size(); i += 8) {
-    for (std::size_t j = 0; j < 8; ++j) {
-      const auto v = static_cast<double>(x[i + j]);
-      lanes[j] += v * v;
-    }
-  }
-  double total = 0;
-  for (; i < x.size(); ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  for (const double lane : lanes) total += lane;
-  return std::sqrt(total);
-}
 
 // |x - mean(x)|
 template <class T>
@@ -87,10 +71,10 @@ void measure_row(const View<T>& view, double a, Index i, std::size_t row, Sample
   out.jacobian[row] = stats.jacobian;
   out.trace[row] = stats.trace;
   out.trace_by_parts[row] =
-      trace_by_parts(view.scores.row(i), view.weights.row(i), a * norm(view.q.row(i)));
-  out.ds[row] = norm(view.ds.row(i));
-  out.dq[row] = norm(view.dq.row(i));
-  out.step[row] = std::abs(a) * norm(view.step.row(i));
+      trace_by_parts(view.scores.row(i), view.weights.row(i), a * measure::norm(view.q.row(i)));
+  out.ds[row] = measure::norm(view.ds.row(i));
+  out.dq[row] = measure::norm(view.dq.row(i));
+  out.step[row] = std::abs(a) * measure::norm(view.step.row(i));
   const double all = norm_about_mean(view.dp.row(i));
   out.gain[row] = all == 0 ? 0 : out.ds[row] / all;
 }
@@ -157,8 +141,8 @@ void measure(const Pass& pass, double a, Index first, Samples& out) {
         }
         for (Index j = 0; j < T; ++j) {
           const auto key = static_cast<std::size_t>((first + n) * T + j);
-          out.dk[key] = norm(view.dk.row(j));
-          out.dv[key] = norm(view.dv.row(j));
+          out.dk[key] = measure::norm(view.dk.row(j));
+          out.dv[key] = measure::norm(view.dv.row(j));
         }
       }
     });

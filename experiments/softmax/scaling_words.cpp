@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/measure/values.h"
+
 namespace experiments::softmax {
 namespace {
 
@@ -19,11 +21,7 @@ std::string interval(const measure::LineFit& line) {
 
 }  // namespace
 
-double rounding_floor(autograd::DType dtype) {
-  return 8 * (dtype == autograd::DType::f32
-                  ? static_cast<double>(std::numeric_limits<float>::epsilon())
-                  : std::numeric_limits<double>::epsilon());
-}
+double rounding_floor(autograd::DType dtype) { return 8 * measure::epsilon(dtype); }
 
 GainFit fit_gain(const Series& series) {
   GainFit fit;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/histogram.h"
 #include "experiments/report/numbers.h"
 #include "experiments/softmax/variance_pairs.h"
@@ -117,8 +117,7 @@ std::vector<std::string> Variance::notes(const Run& run) const {
           "z = q.k / sqrt(d) at d_k = {}, the bars, and the normal curve, the strokes; both "
           "in percent at the right:",
           drawn_)};
-  for (std::string& line :
-       report::histogram(bars, 60, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
+  for (std::string& line : report::histogram(bars, 60, run.glyphs())) {
     lines.push_back(std::move(line));
   }
   return lines;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autograd/machine/parallel.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/tools/bench_measure.h"
 #include "experiments/tools/peak.h"

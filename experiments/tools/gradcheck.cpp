@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "autograd/gradcheck/op_cases.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "nn/gradcheck/module_cases.h"
 

@@ -9,7 +9,7 @@
 
 #include "autograd/machine/gemm.h"
 #include "experiments/cli/program.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 
 // The engine's own libraries are not seen from here; the build says what it found.
 #ifndef GRADLAB_EIGEN_VERSION

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "experiments/cli/errors.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/held_out.h"

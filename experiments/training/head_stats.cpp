@@ -6,6 +6,7 @@
 
 #include "autograd/machine/parallel.h"
 #include "autograd/ops.h"
+#include "experiments/measure/values.h"
 #include "experiments/softmax/scaling_trials.h"
 
 namespace experiments::training {
@@ -16,7 +17,6 @@ using autograd::Index;
 using autograd::Shape;
 using autograd::Tensor;
 
-constexpr double kDead = 1e-3;
 constexpr autograd::RandomKey kDirections{.seed = 0x6761696e, .stream = 0};  // of u
 
 /// Mean and sum of squares about it, of parts that are put together (Chan, Golub and LeVeque 1983).
@@ -85,7 +85,7 @@ Row measure(std::span<const double> logits, std::span<const double> u) {
   const softmax::RowStats stats = softmax::row_stats(logits, std::span<const double>(p));
   row.entropy = stats.entropy / std::log(static_cast<double>(p.size()));
   row.p_max = stats.p_max;
-  row.dead = stats.jacobian < kDead;
+  row.dead = stats.jacobian < measure::kDeadJacobian;
   row.gain = gain_along(u, p);
   return row;
 }

@@ -6,7 +6,8 @@
 #include <string_view>
 
 #include "autograd/machine/parallel.h"
-#include "experiments/experiment.h"
+#include "experiments/measure/values.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/training/attention_runs.h"
 
@@ -53,10 +54,7 @@ double larger(double a, double b) { return std::isnan(a) ? a : std::max(b, a); }
 /// How far apart rounding alone may take the outputs of a few steps. Later is no bound: training
 /// doubles small differences again and again, and AdamW makes whole steps of the gradient of the
 /// key bias, which is 0 but for rounding.
-double rounding_bound(DType dtype) {
-  return 1e4 * (dtype == DType::f32 ? static_cast<double>(std::numeric_limits<float>::epsilon())
-                                    : std::numeric_limits<double>::epsilon());
-}
+double rounding_bound(DType dtype) { return 1e4 * measure::epsilon(dtype); }
 
 /// `gradlab identity`: attention scaled by 1/sqrt(d) trains as unscaled attention does whose query
 /// and key projections start d^(1/4) smaller and have a rate, an eps and a decay of their own.

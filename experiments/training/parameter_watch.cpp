@@ -1,35 +1,19 @@
 #include "experiments/training/parameter_watch.h"
 
-#include <cmath>
 #include <stdexcept>
 #include <utility>
+
+#include "autograd/array/elementwise.h"
+#include "autograd/array/reduce.h"
 
 namespace experiments::training {
 namespace {
 
 using autograd::Array;
 
-double norm(const Array& a) {
-  return autograd::dispatch_float(a.dtype(), "ParameterWatch", [&a](auto tag) {
-    double squares = 0;
-    for (const auto v : a.read<decltype(tag)>()) {
-      squares += static_cast<double>(v) * static_cast<double>(v);
-    }
-    return std::sqrt(squares);
-  });
-}
-
 double change_norm(const Array& before, const Array& after) {
   if (before.shares_memory_with(after)) return 0;
-  return autograd::dispatch_float(before.dtype(), "ParameterWatch", [&](auto tag) {
-    const auto x = before.read<decltype(tag)>(), y = after.read<decltype(tag)>();
-    double squares = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double step = static_cast<double>(y[i]) - static_cast<double>(x[i]);
-      squares += step * step;
-    }
-    return std::sqrt(squares);
-  });
+  return autograd::euclidean_norm(after - before);
 }
 
 double ratio(double change, double norm_before) {
@@ -47,7 +31,7 @@ void ParameterWatch::before() {
   for (const nn::NamedParameter& p : parameters_) {
     Memory& memory = memory_->emplace_back(Memory{p.tensor.data(), std::nullopt});
     const autograd::Tensor grad = p.tensor.grad();
-    if (grad.defined()) memory.grad_norm = norm(grad.data());
+    if (grad.defined()) memory.grad_norm = autograd::euclidean_norm(grad.data());
   }
 }
 
@@ -56,7 +40,7 @@ std::vector<ParameterStats> ParameterWatch::after() {
   std::vector<ParameterStats> all;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto& [value, grad_norm] = (*memory_)[i];
-    const double size = norm(value);
+    const double size = autograd::euclidean_norm(value);
     const double change = change_norm(value, parameters_[i].tensor.data());
     all.push_back({parameters_[i].name, grad_norm, size, ratio(change, size)});
   }

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "autograd/machine/parallel.h"
-#include "experiments/attention/layer.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/sparkline.h"
 #include "experiments/training/recall_run.h"
 #include "experiments/training/recall_words.h"
@@ -165,7 +164,7 @@ std::string figure(const std::vector<RecallRun>& runs, const Run& run) {
     for (std::size_t i = 0; i < shown; ++i)
       gains.push_back(r.checks()[shown < 2 ? 0 : i * (count - 1) / (shown - 1)].head.gain);
     out += fmt::format("{:>4} {:<8} {:<{}}  {} steps\n", r.setting().d_k, r.setting().scale.name(),
-                       report::sparkline(gains, kLow, kHigh, attention::glyphs_of(run)), kMost,
+                       report::sparkline(gains, kLow, kHigh, run.glyphs()), kMost,
                        r.checks().back().step);
   }
   return out;

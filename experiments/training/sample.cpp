@@ -6,7 +6,7 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "experiments/training/loaded_model.h"
 #include "experiments/training/samples.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_layers.h"

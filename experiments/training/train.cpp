@@ -8,7 +8,7 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/run_folder.h"
@@ -230,8 +230,7 @@ void Train::tell(const Run& run, const std::vector<LayerStats>& layers) {
     }
   }
   if (!run.terminal) return;
-  for (const std::string& line :
-       watch_lines(layers, run.unicode ? report::Glyphs::unicode : report::Glyphs::ascii)) {
+  for (const std::string& line : watch_lines(layers, run.glyphs())) {
     run.say(line);
   }
 }

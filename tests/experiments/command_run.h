@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/experiment.h"
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 

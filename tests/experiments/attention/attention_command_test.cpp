@@ -5,6 +5,7 @@
 
 #include "autograd/ops.h"
 #include "experiments/attention/attention_pass.h"
+#include "experiments/attention/draws.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 

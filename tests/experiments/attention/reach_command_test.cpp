@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/attention/draws.h"
 #include "experiments/attention/reach_moves.h"
 #include "tests/experiments/run.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "experiments/attention/layer.h"
+#include "experiments/measure/values.h"
 
 namespace experiments::attention {
 namespace {
@@ -20,8 +21,8 @@ TEST(Tokens, AreTheWords) {
 TEST(Tokens, TheSameWordHasTheSameVector) {
   const experiments::Run run;
   const Index C = 512;
-  const std::vector<double> x = doubles(embedded({"the", "cat", "the"}, C, run));
-  const std::vector<double> other = doubles(embedded({"the"}, C, run));
+  const std::vector<double> x = measure::doubles(embedded({"the", "cat", "the"}, C, run));
+  const std::vector<double> other = measure::doubles(embedded({"the"}, C, run));
   const auto distance = [C](const double* a, const double* b) {
     double square = 0;
     for (Index c = 0; c < C; ++c) square += (a[c] - b[c]) * (a[c] - b[c]);
@@ -31,7 +32,7 @@ TEST(Tokens, TheSameWordHasTheSameVector) {
   EXPECT_NEAR(distance(x.data(), x.data() + 2 * C), 0.5, 0.15);  // two positions of 1/4
   EXPECT_NEAR(distance(x.data(), x.data() + C), 2.5, 0.6);       // and two words of 1
   const experiments::Run another{.seed = 1};
-  EXPECT_NEAR(distance(x.data(), doubles(embedded({"the"}, C, another)).data()), 2.5, 0.6);
+  EXPECT_NEAR(distance(x.data(), measure::doubles(embedded({"the"}, C, another)).data()), 2.5, 0.6);
 }
 
 }  // namespace

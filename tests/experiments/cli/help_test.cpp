@@ -8,6 +8,7 @@
 
 #include "experiments/cli/command.h"
 #include "experiments/cli/program.h"
+#include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 

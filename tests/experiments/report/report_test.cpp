@@ -64,7 +64,7 @@ TEST(Report, RowsOfTheWrongLengthAreABug) {
   report.rows = {{1.0}};
   EXPECT_THROW(to_csv(report), std::logic_error);
   EXPECT_THROW(to_json(report, {}), std::logic_error);
-  EXPECT_THROW(to_table(report, false), std::logic_error);
+  EXPECT_THROW(to_table(report), std::logic_error);
 }
 
 TEST(Report, FailsByItsChecksAndNeverByAnAsymptote) {
@@ -95,8 +95,8 @@ TEST(Report, HasTheSameBytesInEveryLocale) {
   const Report report = test::sample_report();
   const Context context = test::sample_context();
   const auto all = [&] {
-    return to_table(report, true) + to_csv(report) + to_json(report, context) +
-           significant(1234567.5, 9) + shortest(1234567.5);
+    return to_table(report, {.color = true, .wide = true}) + to_csv(report) +
+           to_json(report, context) + significant(1234567.5, 9) + shortest(1234567.5);
   };
   const std::string plain = all();
   const std::locale before = std::locale::global(std::locale(std::locale(), new Grouping));

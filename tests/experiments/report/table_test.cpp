@@ -18,7 +18,7 @@ TEST(Table, AlignsNumbersRightAndWordsLeft) {
   report.rows = {{"a", std::int64_t{4}, 0.25, "never seen", true},
                  {"longer", std::int64_t{1024}, 1e-9, "never seen", false}};
   report.notes = {"One note."};
-  EXPECT_EQ(to_table(report, false),
+  EXPECT_EQ(to_table(report),
             "name       n         x   ok\n"
             "------  ----  --------  ---\n"
             "a          4     0.250  yes\n"
@@ -32,13 +32,33 @@ TEST(Table, ShowsChecksByKind) {
   report.checks = {{"Var(q.k) = d", CheckKind::identity, 63.5, 64, 1.25, true},
                    {"tr J", CheckKind::bound, 0.5, 0.25, 0.01, false},
                    {"limit", CheckKind::asymptote, 0.177, 0.221, 0, false}};
-  EXPECT_EQ(to_table(report, false),
+  EXPECT_EQ(to_table(report, {.wide = true}),
             "ok    identity   Var(q.k) = d   63.50 vs 64.00  (tolerance 1.2)\n"
             "FAIL  bound      tr J          0.5000 vs 0.2500 (tolerance 0.010)\n"
             "--    asymptote  limit         0.1770 -> 0.2210 (distance 0.044)\n");
-  const std::string painted = to_table(report, true);
+  const std::string painted = to_table(report, {.color = true, .wide = true});
   EXPECT_THAT(painted, HasSubstr("\x1b[1;31mFAIL\x1b[0m"));
   EXPECT_THAT(painted, HasSubstr("\x1b[32mok  \x1b[0m"));
+}
+
+TEST(Table, ShowsOnlyFailedChecksUnlessItIsWide) {
+  Report report;
+  report.columns = {{"a", "a"}, {"b", "b", 3, /*wide=*/true}};
+  report.rows = {{std::int64_t{1}, std::int64_t{2}}};
+  report.opening = {"First."};
+  report.details = {"More."};
+  report.notes = {"Last."};
+  report.checks = {{"x", CheckKind::identity, 1, 1, 0, true},
+                   {"limit", CheckKind::asymptote, 1, 2, 0, false}};
+  EXPECT_EQ(to_table(report),
+            "First.\n\na\n-\n1\n\nLast.\nThe check against theory holds; --wide shows it.\n");
+  EXPECT_EQ(to_table(report, {.wide = true}),
+            "First.\n\na  b\n-  -\n1  2\n\n"
+            "ok  identity   x      1.000 vs 1.000 (tolerance 0)\n"
+            "--  asymptote  limit  1.000 -> 2.000 (distance 1.0)\n\nMore.\n\nLast.\n");
+  report.checks.push_back({"y", CheckKind::bound, 2, 1, 0, false});
+  EXPECT_THAT(to_table(report), HasSubstr("FAIL  bound  y"));
+  EXPECT_THAT(to_table(report), HasSubstr("1 of 2 checks failed; --wide lists all."));
 }
 
 /// 40 columns do not fit: they come in parts that all begin with what names the row.
@@ -53,7 +73,7 @@ TEST(Table, StaysWithin100ColumnsBySplitting) {
   report.checks = {
       {std::string(80, 'n') + " " + std::string(80, 'm'), CheckKind::bound, 1, 2, 3, true}};
   report.notes = {std::string(99, 'a') + " " + std::string(50, 'b')};
-  const std::string text = to_table(report, false);
+  const std::string text = to_table(report, {.wide = true});
   int parts = 0;
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
     const std::string line = text.substr(begin, end - begin);
@@ -71,7 +91,7 @@ TEST(Table, AFullLineOfACheckHas100Columns) {
   std::string name;
   for (int i = 0; i < 40; ++i) name += "l ";
   report.checks.push_back({name, CheckKind::asymptote, 4.935e-4, 5.12e-4, 0, true});
-  const std::string text = to_table(report, false);
+  const std::string text = to_table(report, {.wide = true});
   std::size_t widest = 0;
   for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     widest = std::max(widest, display_width(text.substr(begin, end - begin)));
@@ -84,21 +104,21 @@ TEST(Table, TextFromOutsideCannotDrawOnTheTerminal) {
   report.rows = {{"\x1b[2J\n"}};
   report.notes = {"\x1b[2J"};
   report.checks = {{"\x1b[2J", CheckKind::bound, 1, 2, 3, true}};
-  EXPECT_THAT(to_table(report, false), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(to_table(report), Not(HasSubstr("\x1b")));
 }
 
 TEST(Table, ANoteKeepsItsIndentation) {
   Report report;
   report.notes = {"  " + std::string(60, 'a') + " " + std::string(60, 'b'), "", " x  y"};
-  EXPECT_EQ(to_table(report, false),
+  EXPECT_EQ(to_table(report),
             "  " + std::string(60, 'a') + "\n  " + std::string(60, 'b') + "\n\n x  y\n");
 }
 
 TEST(Table, OfNothingIsEmpty) {
-  EXPECT_EQ(to_table({}, false), "");
+  EXPECT_EQ(to_table({}), "");
   Report report;
   report.columns = {{"x", "x"}};
-  EXPECT_EQ(to_table(report, false), "x\n-\n");
+  EXPECT_EQ(to_table(report), "x\n-\n");
 }
 
 }  // namespace

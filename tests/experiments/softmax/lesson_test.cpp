@@ -157,8 +157,7 @@ TEST(Lesson, PrintsThePageAndItsFailures) {
   EXPECT_EQ(outcome.out.find("FAILS"), std::string::npos);
   Findings broken = findings_of({}, 100);
   broken.module.eval_difference = 1;
-  EXPECT_THAT(report::to_table(report_of(broken, {}), false),
-              HasSubstr("assert allclose(y1, y2): FAILS"));
+  EXPECT_THAT(report::to_table(report_of(broken, {})), HasSubstr("assert allclose(y1, y2): FAILS"));
 }
 
 TEST(Lesson, SaysTheSameForAnyThreadCount) {

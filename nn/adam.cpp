@@ -75,7 +75,7 @@ void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
       slots[0].write<T>([&](std::span<T> m) {
         slots[1].write<T>([&](std::span<T> v) {
           autograd::parallel_for(
-              p.numel(), autograd::elements_a_piece(),
+              p.numel(), autograd::elements_per_piece(),
               [&](Index begin, Index end) { step(x.data(), g, m.data(), v.data(), begin, end); });
         });
       });

@@ -16,7 +16,7 @@ void scale_grad(Tensor parameter, double factor) {
   autograd::dispatch_float(grad.dtype(), "clip_grad_norm", [&](auto tag) {
     using T = decltype(tag);
     grad.write<T>([&](std::span<T> g) {
-      autograd::parallel_for(grad.numel(), autograd::elements_a_piece(),
+      autograd::parallel_for(grad.numel(), autograd::elements_per_piece(),
                              [&](Index begin, Index end) {
                                for (Index i = begin; i < end; ++i) g[i] *= static_cast<T>(factor);
                              });

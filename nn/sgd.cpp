@@ -54,13 +54,13 @@ void Sgd::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots, const S
     p.write<T>([&](std::span<T> x) {
       if (slots.empty()) {
         autograd::parallel_for(
-            p.numel(), autograd::elements_a_piece(),
+            p.numel(), autograd::elements_per_piece(),
             [&](Index begin, Index end) { step.plain(x.data(), g, begin, end); });
         return;
       }
       slots[0].write<T>([&](std::span<T> b) {
         autograd::parallel_for(
-            p.numel(), autograd::elements_a_piece(),
+            p.numel(), autograd::elements_per_piece(),
             [&](Index begin, Index end) { step.with_momentum(x.data(), g, b.data(), begin, end); });
       });
     });

@@ -58,10 +58,10 @@ void detail::run_rows(const BroadcastPlan& plan, const Row& row) {
     row(r * width, oa, ob, begin, end);
   };
   if (rows == 1) {
-    parallel_for(width, elements_a_piece(), [&](Index begin, Index end) { call(0, begin, end); });
+    parallel_for(width, elements_per_piece(), [&](Index begin, Index end) { call(0, begin, end); });
     return;  // one long row is cut itself
   }
-  parallel_for(rows, std::max<Index>(1, elements_a_piece() / width), [&](Index begin, Index end) {
+  parallel_for(rows, std::max<Index>(1, elements_per_piece() / width), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) call(r, 0, width);
   });
 }
@@ -108,7 +108,7 @@ void add_in_place(Array& into, const Array& g) {
     const Array keep = g;  // `g` may be `into` itself
     const std::span<const T> y = keep.read<T>();
     into.write<T>([&](std::span<T> x) {
-      parallel_for(static_cast<Index>(x.size()), elements_a_piece(), [&](Index begin, Index end) {
+      parallel_for(static_cast<Index>(x.size()), elements_per_piece(), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) x[i] += y[i];
       });
     });
@@ -131,7 +131,7 @@ Array where(const Array& mask, const Array& a, const Array& b) {
     const auto chosen = m.read<bool>();
     const auto if_true = x.read<T>(), if_false = y.read<T>();
     return Array::build<T>(shape, [&](std::span<T> z) {
-      parallel_for(shape.numel(), elements_a_piece(), [&](Index begin, Index end) {
+      parallel_for(shape.numel(), elements_per_piece(), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) z[i] = chosen[i] ? if_true[i] : if_false[i];
       });
     });

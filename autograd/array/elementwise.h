@@ -17,7 +17,7 @@ Array map(const Array& a, const char* op, F f) {
     using T = decltype(tag);
     const std::span<const T> x = a.read<T>();
     return Array::build<T>(a.shape(), [&](std::span<T> y) {
-      parallel_for(a.numel(), elements_a_piece(), [&](Index begin, Index end) {
+      parallel_for(a.numel(), elements_per_piece(), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) y[i] = f(x[i]);
       });
     });
@@ -76,7 +76,7 @@ Array zip_typed(const Array& a, const Array& b, const char* op, F& f) {
   const T* y = b.read<T>().data();
   if (a.shape() == b.shape()) {
     return Array::build<R>(a.shape(), [&](std::span<R> z) {
-      parallel_for(a.numel(), elements_a_piece(),
+      parallel_for(a.numel(), elements_per_piece(),
                    [&](Index begin, Index end) { zip_row(x, 1, y, 1, z.data(), begin, end, f); });
     });
   }

@@ -133,7 +133,7 @@ void add_to_narrow(Array& into, const Array& g, int axis, Index start) {
     into.write<T>([&](std::span<T> y) {
       T* to = y.data() + start * inner;
       const Index rows = outer_size(g.shape(), axis);
-      parallel_for(rows, std::max<Index>(1, elements_a_piece() / std::max<Index>(1, run)),
+      parallel_for(rows, std::max<Index>(1, elements_per_piece() / std::max<Index>(1, run)),
                    [&](Index begin, Index end) {
                      for (Index o = begin; o < end; ++o) {
                        for (Index i = 0; i < run; ++i) to[o * stride + i] += x[o * run + i];

@@ -93,7 +93,7 @@ template <class T, class Fill, class Convert>
 Array from_pairs(const Shape& shape, Fill fill, Convert convert) {
   const Index n = shape.numel();
   return Array::build<T>(shape, [&](std::span<T> x) {
-    parallel_for((n + 1) / 2, elements_a_piece() / 8, [&](Index begin, Index end) {
+    parallel_for((n + 1) / 2, elements_per_piece() / 8, [&](Index begin, Index end) {
       Pairs pairs;
       for (Index first = begin; first < end; first += kBlocks) {
         const Index count = std::min(kBlocks, end - first);
@@ -165,7 +165,7 @@ void keep_mask(bool* keep, Index first, Index count, double p, RandomKey key) {
 Array keep_mask(const Shape& shape, double p, RandomKey key) {
   const Index n = shape.numel();
   return Array::build<bool>(shape, [&](std::span<bool> keep) {
-    parallel_for(n, elements_a_piece(), [&](Index begin, Index end) {
+    parallel_for(n, elements_per_piece(), [&](Index begin, Index end) {
       keep_mask(keep.data() + begin, begin, end - begin, p, key);
     });
   });

@@ -38,7 +38,7 @@ double sum_chunks(Index n, F chunk) {
   const Index chunks = (n + kChunk - 1) / kChunk;
   std::vector<double> sums(static_cast<std::size_t>(chunks));
   parallel_for(
-      chunks, std::max<Index>(1, elements_a_piece() / kChunk), [&](Index begin, Index end) {
+      chunks, std::max<Index>(1, elements_per_piece() / kChunk), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
           sums[static_cast<std::size_t>(i)] = chunk(i * kChunk, std::min(kChunk, n - i * kChunk));
         }
@@ -70,7 +70,7 @@ double sum_of_squares(Index n, F value) {
 template <class T>
 void sum_columns(const T* x, T* y, const Split3& s) {
   const Index blocks = (s.inner + kColumns - 1) / kColumns;
-  const Index grain = std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n * kColumns));
+  const Index grain = std::max<Index>(1, elements_per_piece() / std::max<Index>(1, s.n * kColumns));
   parallel_for(s.outer * blocks, grain, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b) {
       const Index first = b % blocks * kColumns, width = std::min(kColumns, s.inner - first);
@@ -93,7 +93,7 @@ void sum_middle(const T* x, T* y, const Split3& s) {
     *y = static_cast<T>(sum_run_parallel(x, s.n));
     return;
   }
-  parallel_for(s.outer, std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n)),
+  parallel_for(s.outer, std::max<Index>(1, elements_per_piece() / std::max<Index>(1, s.n)),
                [&](Index begin, Index end) {
                  for (Index r = begin; r < end; ++r)
                    y[r] = static_cast<T>(sum_run(x + r * s.n, s.n));
@@ -103,7 +103,7 @@ void sum_middle(const T* x, T* y, const Split3& s) {
 // better(x, m) says that x replaces m; a NaN replaces all and is replaced by none.
 template <class T, class Better>
 void extreme_middle(const T* x, T* y, const Split3& s, Better better) {
-  const Index grain = std::max<Index>(1, elements_a_piece() / std::max<Index>(1, s.n * s.inner));
+  const Index grain = std::max<Index>(1, elements_per_piece() / std::max<Index>(1, s.n * s.inner));
   parallel_for(s.outer, grain, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const T* from = x + r * s.n * s.inner;

@@ -12,7 +12,7 @@ namespace autograd {
 
 /// Rows of n elements that are worth a thread.
 inline Index rows_per_piece(Index n) {
-  return std::max<Index>(1, elements_a_piece() / std::max<Index>(1, n));
+  return std::max<Index>(1, elements_per_piece() / std::max<Index>(1, n));
 }
 
 /// Calls row(x, second, y, n) for every row along `axis`: n elements of `x`, the n elements of

@@ -63,7 +63,7 @@ void set_num_threads(int n) {
   thread_count() = n;
 }
 
-Index elements_a_piece() { return piece_size.load(std::memory_order_relaxed); }
+Index elements_per_piece() { return piece_size.load(std::memory_order_relaxed); }
 SmallPieces::SmallPieces() : before_(piece_size.exchange(256)) {}
 SmallPieces::~SmallPieces() { piece_size = before_; }
 

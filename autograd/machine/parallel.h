@@ -40,9 +40,9 @@ class LibraryCall {
   LibraryCall& operator=(const LibraryCall&) = delete;
 };
 
-/// Elements a piece of an elementwise loop: several microseconds of work, as much as makes a thread
-/// worth its start. Smaller arrays stay on one.
-Index elements_a_piece();
+/// Elements per piece of an elementwise loop: several microseconds of work, as much as makes a
+/// thread worth its start. Smaller arrays stay on one.
+Index elements_per_piece();
 
 /// While it lives, pieces are so small that little arrays run on several threads too: for tests.
 class SmallPieces {

@@ -23,7 +23,7 @@ struct Layout {
   Index width() const { return 3 * C; }
   Index heads() const { return B * H; }
   Index grain() const {
-    return std::max<Index>(1, 6 * elements_a_piece() / std::max<Index>(1, T * T * D));
+    return std::max<Index>(1, 6 * elements_per_piece() / std::max<Index>(1, T * T * D));
   }
   Index at(Index head, Index part) const {  // part 0, 1, 2: first element of q, k, v of a head
     return head / H * T * width() + part * C + head % H * D;

@@ -11,12 +11,12 @@
 
 namespace autograd {
 
-// Of a row x of logits with target t:
+// For a row x of logits with target t:
 //
 //     loss = -log softmax(x)_t = log sum_j exp(x_j) - x_t,   dloss/dx = softmax(x) - one_hot(t).
 //
 // As one op rather than -log of softmax: a probability of e^-200 is 0 in f32, its logarithm is not;
-// and the gradient needs no second pass through the Jacobian of softmax. Of each row only
+// and the gradient needs no second pass through the Jacobian of softmax. For each row only
 // log sum_j exp(x_j) is kept: softmax(x)_j = exp(x_j - log sum).
 namespace {
 

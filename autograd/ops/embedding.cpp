@@ -29,7 +29,7 @@ void add_rows(const Array& g, const Array& index, Array& into) {
   into.write<T>([&](std::span<T> to) {
     // Columns in parallel, rows in order: equal indices add up without a race.
     const Index grain =
-        std::max<Index>(64, elements_a_piece() / std::max<Index>(1, std::ssize(rows)));
+        std::max<Index>(64, elements_per_piece() / std::max<Index>(1, std::ssize(rows)));
     parallel_for(width, grain, [&](Index begin, Index end) {
       for (std::size_t r = 0; r < rows.size(); ++r) {
         T* row = to.data() + rows[r] * width;

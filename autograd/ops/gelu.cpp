@@ -11,9 +11,9 @@ namespace autograd {
 //
 //     gelu(x) = x Phi(x),   gelu'(x) = Phi(x) + x phi(x),
 //
-// and where Phi is approximated by (1 + t) / 2 with t = tanh(u), u = sqrt(2 / pi) (x + 0.044715
-// x^3):
+// and where Phi is approximated by (1 + t) / 2:
 //
+//     t = tanh(u),   u = sqrt(2 / pi) (x + 0.044715 x^3),
 //     gelu(x) = x (1 + t) / 2,   gelu'(x) = (1 + t) / 2 + x (1 - t^2) u' / 2.
 //
 // The slope costs little more than the value, so where a gradient is wanted forward computes both,
@@ -66,7 +66,7 @@ Array values_and_slopes(const Array& a, Array& slopes, F f) {
   const T* x = a.read<T>().data();
   return Array::build<T>(a.shape(), [&](std::span<T> y) {
     slopes = Array::build<T>(a.shape(), [&](std::span<T> slope) {
-      parallel_for(a.numel(), elements_a_piece(), [&](Index begin, Index end) {
+      parallel_for(a.numel(), elements_per_piece(), [&](Index begin, Index end) {
         fill(f, x + begin, y.data() + begin, slope.data() + begin, end - begin);
       });
     });

@@ -9,7 +9,7 @@
 
 namespace autograd {
 
-// Ba, Kiros and Hinton, "Layer normalization" (2016). Of each row x with C elements:
+// Ba, Kiros and Hinton, "Layer normalization" (2016). For each row x of C elements:
 //
 //     mean = sum(x) / C,   var = sum((x - mean)^2) / C,   rstd = 1 / sqrt(var + eps),
 //     xhat = (x - mean) rstd,   y = xhat weight + bias.

@@ -1,5 +1,8 @@
 #include "autograd/machine/parallel.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -32,6 +36,34 @@ class Threads {
  private:
   int before_;
 };
+
+/// 4950, by a loop of a hundred pieces.
+Index sum_of_a_loop() {
+  std::atomic<Index> total{0};
+  parallel_for(100, 1, [&](Index begin, Index) { total += begin; });
+  return total;
+}
+
+/// Whether f returns true in a forked child, within half a minute.
+bool holds_in_a_child(const std::function<bool()>& f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(f() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status == 0;
+}
+
+/// The threads of this process.
+std::vector<std::filesystem::path> tasks() {
+  const std::filesystem::directory_iterator begin("/proc/self/task"), end;
+  return {begin, end};
+}
+
+/// Not so in a build without OpenMP.
+bool several_threads() { return std::thread::hardware_concurrency() > 1 && num_threads() > 1; }
 
 TEST(ParallelFor, CutsPiecesThatDoNotDependOnThreads) {
   for (const int n : {1, 2, 3, 4}) {
@@ -66,11 +98,7 @@ TEST(ParallelFor, RunsNestedCallsSerially) {
     parallel_for(8, 1, [&](Index begin, Index) { sum += static_cast<int>(begin); });
   });
   EXPECT_EQ(sum, 8 * 28);
-  Index tasks = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    tasks += !entry.path().empty();
-  }
-  EXPECT_LE(tasks, 8 + 2) << "nested regions must not square the threads";
+  EXPECT_LE(tasks().size(), 4u) << "nested regions must not square the threads";
 }
 
 /// Processes that wanted a processor, on average over the last minute; 0 where nothing says so.
@@ -84,8 +112,8 @@ TEST(ParallelFor, TwoThreadsMultiplyFasterThanOne) {
 #ifndef NDEBUG
   GTEST_SKIP() << "not an optimised build";
 #endif
+  if (!several_threads()) GTEST_SKIP() << "one thread";
   const unsigned processors = std::thread::hardware_concurrency();
-  if (processors < 2) GTEST_SKIP() << "one processor";
   const Array a = normal({1024, 768}, 0, 1, DType::f32, {1, 1});
   const Array b = normal({768, 2304}, 0, 1, DType::f32, {1, 2});
   double best[] = {HUGE_VAL, HUGE_VAL};  // seconds on one thread and on two
@@ -150,19 +178,121 @@ TEST(ParallelFor, ServesSeveralThreadsAtOnce) {
   EXPECT_EQ(total, 4 * 500 * (49 * 50 / 2));
 }
 
-TEST(ParallelFor, WorksInAForkedChild) {
+TEST(ParallelFor, IsSerialBesideALoopOfAnotherThread) {
   const Threads threads(2);
-  const auto sum = [] {
-    std::atomic<Index> total{0};
-    parallel_for(100, 1, [&](Index begin, Index) { total += begin; });
-    return total.load();
-  };
-  ASSERT_EQ(sum(), 4950);
-  const pid_t child = fork();
-  if (child == 0) _exit(sum() == 4950 && sum() == 4950 ? 0 : 1);
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  std::atomic<int> running{0}, most{0};
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&] {
+      parallel_for(40, 1, [&](Index, Index) {
+        const int now = ++running;
+        for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+        }
+        usleep(1000);
+        --running;
+      });
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_LE(most, 4 + 1);
+}
+
+TEST(ParallelFor, WorksInForkedChildrenAndAfterThem) {
+  const Threads threads(2);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    ASSERT_EQ(sum_of_a_loop(), 4950);
+    EXPECT_TRUE(holds_in_a_child([] {
+      return sum_of_a_loop() == 4950 && holds_in_a_child([] { return sum_of_a_loop() == 4950; });
+    }));
+  }
+}
+
+TEST(ParallelFor, WorksInAChildForkedDuringALoop) {
+  const Threads threads(2);
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) sum_of_a_loop();
+  });
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    EXPECT_TRUE(holds_in_a_child([] { return sum_of_a_loop() == 4950; }));
+  }
+  over = true;
+  other.join();
+  std::atomic<int> right{0};
+  parallel_for(4, 1, [&](Index, Index) {
+    right += holds_in_a_child([] { return sum_of_a_loop() == 4950; });
+  });
+  EXPECT_EQ(right, 4);
+}
+
+TEST(ParallelFor, RunsOnFewerThreadsWhereALimitForbidsThem) {
+  for (const unsigned allowed : {0, 1, 2, 3, 4, 8}) {
+    EXPECT_TRUE(holds_in_a_child([allowed] {
+      // A user of no other process, as the limit is one for all processes of a user, but not root.
+      if (getuid() == 0 && setuid(3'141'592) != 0) return true;
+      const rlimit limit{1 + allowed, 1 + allowed};
+      if (setrlimit(RLIMIT_NPROC, &limit) != 0) return false;
+      set_num_threads(4);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        if (sum_of_a_loop() != 4950) return false;
+      }
+      sigset_t blocked;
+      pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+      return sigisemptyset(&blocked) == 1;
+    })) << allowed;
+  }
+}
+
+TEST(ParallelFor, LeavesSignalsToTheCallingThread) {
+  if (!several_threads()) GTEST_SKIP() << "one thread";
+  const Threads threads(2);
+  EXPECT_TRUE(holds_in_a_child([] {
+    if (sum_of_a_loop() != 4950 || tasks().size() < 2) return false;
+    int blocking = 0;
+    for (const std::filesystem::path& task : tasks()) {
+      std::ifstream status(task / "status");
+      for (std::string word; status >> word;) {
+        std::uint64_t signals = 0;
+        if (word == "SigBlk:" && status >> std::hex >> signals) blocking += signals >> 1 & 1;
+      }
+    }
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    return blocking == std::ssize(tasks()) - 1 && sigisemptyset(&blocked) == 1;
+  }));
+}
+
+TEST(LibraryCall, KeepsProductsToTheCallingThread) {
+  EXPECT_TRUE(holds_in_a_child([] {
+    set_num_threads(1);
+    const Array a = normal({64, 4096}, 0, 1, DType::f32, {1, 1});
+    return matmul(a, a, Trans::no, Trans::yes).numel() == 64 * 64 && tasks().size() == 1;
+  }));
+}
+
+TEST(LibraryCall, KeepsSignalHandlersOffTheStackOfProducts) {
+  const Threads threads(1);
+  const Array a = normal({96, 700}, 0, 1, DType::f32, {1, 1});
+  const Array b = normal({700, 80}, 0, 1, DType::f32, {1, 2});
+  const Array quiet = matmul(a, b);
+  static std::atomic<int> came;
+  came = 0;
+  const auto before = ::signal(SIGALRM, [](int) {
+    volatile char deep[4096];
+    for (volatile char& c : deep) c = 'x';
+    ++came;
+  });
+  const itimerval often{{0, 50}, {0, 50}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  bool same = true;
+  while (same && came < 200) {
+    const Array product = matmul(a, b);
+    same = std::ranges::equal(product.read<float>(), quiet.read<float>());
+  }
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  ::signal(SIGALRM, before);
+  EXPECT_TRUE(same);
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST(Program, TheRealProgramIsInterruptedToo) {
   // Long enough to run for minutes.
   const Outcome outcome = test::in_child(
       [] {
-        return test::exec_program({"gradcheck", "--trials", "10000", "--threads", "1"});
+        return test::exec_program({"gradcheck", "--trials", "10000", "--threads", "2"});
       },
       [](pid_t pid, int) {
         usleep(500'000);

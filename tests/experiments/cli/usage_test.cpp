@@ -215,12 +215,20 @@ TEST(Usage, SeedsAreTakenInFull) {
   }
 }
 
-TEST(Usage, AThreadCountFromTheEnvironmentThatIsNoneDoesNoHarm) {
-  for (const char* value : {"abc", "0", "-1", "99999999999", ""}) {
-    const Outcome outcome = test::execute({"info", "--format", "csv"},
-                                          [value] { setenv("OMP_NUM_THREADS", value, 1); });
-    EXPECT_EQ(outcome.code, 0) << value << outcome.err;
-    EXPECT_THAT(outcome.out, HasSubstr("threads,")) << value;
+TEST(Usage, NoThreadCountFromTheEnvironmentDoesHarm) {
+  const Outcome expected = test::execute({"scaling", "--quick", "--threads", "1"});
+  ASSERT_EQ(expected.code, 0) << expected.err;
+  const auto check = [&](const char* name, const char* value, test::Words words) {
+    words.insert(words.begin(), {"scaling", "--quick"});
+    const Outcome outcome = test::execute(words, [=] { setenv(name, value, 1); });
+    EXPECT_EQ(outcome.code, 0) << name << '=' << value << ' ' << outcome.err;
+    EXPECT_EQ(outcome.out, expected.out) << name << '=' << value;
+  };
+  for (const char* value : {"abc", "0", "-1", "1000", "99999999999", ""}) {
+    check("OMP_NUM_THREADS", value, {});
+  }
+  for (const char* name : {"OMP_THREAD_LIMIT", "OMP_MAX_ACTIVE_LEVELS", "OMP_DYNAMIC"}) {
+    for (const char* value : {"0", "1", "true"}) check(name, value, {"--threads", "1024"});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "experiments/attention/draws.h"
+#include "experiments/measure/values.h"
 
 namespace experiments::attention {
 namespace {

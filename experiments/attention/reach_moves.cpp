@@ -4,6 +4,7 @@
 
 #include "autograd/ops.h"
 #include "experiments/attention/draws.h"
+#include "experiments/measure/values.h"
 
 namespace experiments::attention {
 namespace {

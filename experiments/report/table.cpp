@@ -214,9 +214,8 @@ std::string to_table(const Report& report, const TableStyle& style) {
   blocks.push_back(report.figure);
   blocks.push_back(checks_text(shown_checks(report.checks, style.wide), style.color));
   if (style.wide) blocks.push_back(notes_text(report.details));
-  std::vector<std::string> notes = report.notes;
-  if (!style.wide && !report.checks.empty()) notes.push_back(summary_of(report.checks));
-  blocks.push_back(notes_text(notes));
+  else if (!report.checks.empty()) blocks.push_back(summary_of(report.checks) + '\n');
+  blocks.push_back(notes_text(report.notes));
   std::erase(blocks, "");
   return join(blocks, "\n");
 }

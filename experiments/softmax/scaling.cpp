@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "experiments/measure/theory.h"
+#include "experiments/measure/values.h"
 #include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "experiments/softmax/scaling_checks.h"
@@ -238,8 +239,8 @@ std::vector<std::string> Scaling::opening(const Run& run) const {
   if (dk_.size() < 2) return lines;
   lines.push_back("");
   lines.push_back(fmt::format(
-      "How much of a gradient comes through softmax (gain, in the median row), at d_k = {}:",
-      fmt::join(dk_, ", ")));
+      "How much of a gradient comes through softmax (the median gain), from d_k = {} to {}:",
+      dk_.front(), dk_.back()));
   for (const std::string& line : sparklines(series_, run.glyphs())) lines.push_back("  " + line);
   return lines;
 }
@@ -269,8 +270,7 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
       fmt::format("dead: share of the rows that hardly pass on a gradient: |J| < {} for the "
                   "Jacobian J of softmax.",
                   measure::kDeadJacobian),
-      "gain: size of the gradient that leaves softmax over that of the one that enters, |dS| / "
-      "|dP|, median.",
+      "gain: size of the gradient that leaves softmax over that of the one that enters it, median.",
       ""};
   for (const std::string& sentence : conclusions(series_)) lines.push_back(sentence);
   if (init_ != "unit") {

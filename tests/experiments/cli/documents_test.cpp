@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "experiments/cli/command.h"
+#include "experiments/registry.h"
 #include "tests/experiments/run.h"
 
 namespace experiments::cli {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "experiments/cli/command.h"
+#include "experiments/registry.h"
 #include "tests/experiments/run.h"
 
 // Bad invocations of the real program: each one is answered by one line on stderr that names what

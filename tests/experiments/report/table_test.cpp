@@ -51,7 +51,7 @@ TEST(Table, ShowsOnlyFailedChecksUnlessItIsWide) {
   report.checks = {{"x", CheckKind::identity, 1, 1, 0, true},
                    {"limit", CheckKind::asymptote, 1, 2, 0, false}};
   EXPECT_EQ(to_table(report),
-            "First.\n\na\n-\n1\n\nLast.\nThe check against theory holds; --wide shows it.\n");
+            "First.\n\na\n-\n1\n\nThe check against theory holds; --wide shows it.\n\nLast.\n");
   EXPECT_EQ(to_table(report, {.wide = true}),
             "First.\n\na  b\n-  -\n1  2\n\n"
             "ok  identity   x      1.000 vs 1.000 (tolerance 0)\n"

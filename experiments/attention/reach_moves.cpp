@@ -1,6 +1,7 @@
 #include "experiments/attention/reach_moves.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "autograd/ops.h"
 #include "experiments/attention/draws.h"
@@ -18,13 +19,17 @@ Tensor nudged(const Tensor& x, Index position, double delta) {
   return moved.unsqueeze(0);
 }
 
+double norm_of(std::span<const double> v) {
+  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0));
+}
+
 /// The norm of each row of (1, T, C).
 std::vector<double> row_norms(const Tensor& t) {
   const std::vector<double> values = measure::doubles(t);
   const auto channels = static_cast<std::size_t>(t.size(2));
   std::vector<double> norms;
   for (std::size_t i = 0; i < values.size(); i += channels)
-    norms.push_back(measure::norm<double>(std::span(values).subspan(i, channels)));
+    norms.push_back(norm_of(std::span(values).subspan(i, channels)));
   return norms;
 }
 
@@ -77,9 +82,8 @@ Moves moves_of(nn::MultiHeadAttention& layer, const Tensor& x, Nudge nudge, Inde
     // A third of the difference from twice the step is the error, from the third derivative;
     // rounding is eps |y|, amplified by the exponentials.
     const double amplified = 1 + measure::largest(measure::doubles(trace.scores));
-    moves.slope_error =
-        measure::norm<double>(measure::doubles(difference(2 * step) - dy)) +
-        8 * measure::epsilon(run.dtype) * amplified * measure::norm<double>(moves.size) / step;
+    moves.slope_error = norm_of(measure::doubles(difference(2 * step) - dy)) +
+                        8 * measure::epsilon(run.dtype) * amplified * norm_of(moves.size) / step;
     moves.slope = row_norms(dy);
   }
   for (const auto* values : {&moves.size, &moves.moved, &moves.weight, &moves.slope})

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "autograd/graph/anomaly.h"
 #include "experiments/training/eval_mode.h"
 
 namespace experiments::training {

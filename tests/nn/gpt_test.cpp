@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "autograd/graph/anomaly.h"
 #include "tests/nn/check.h"
 
 namespace nn {

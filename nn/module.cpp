@@ -14,8 +14,6 @@ namespace {
 
 thread_local const Module* running = nullptr;  // the innermost module that is in its forward
 
-const void* identity(const Tensor& t) { return static_cast<const autograd::TensorRef&>(t).get(); }
-
 std::string joined(const std::string& prefix, const std::string& name) {
   if (prefix.empty()) return name;
   return name.empty() ? prefix : prefix + "." + name;

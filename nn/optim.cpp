@@ -15,8 +15,6 @@ using autograd::ValueError;
 
 namespace {
 
-const void* identity(const Tensor& t) { return static_cast<const autograd::TensorRef&>(t).get(); }
-
 void check_at_least_zero(const std::string& type, const char* what, double value) {
   if (!(value >= 0) || !std::isfinite(value)) {
     fail<ValueError>("{}: {}: expected a finite number of at least 0, got {}", type, what, value);

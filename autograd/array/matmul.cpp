@@ -16,7 +16,7 @@ struct Sizes {
 };
 
 // Rows and columns of a product that one call of the library computes.
-struct Tile {
+struct ResultTile {
   Index rows, columns;
 };
 
@@ -25,7 +25,7 @@ Index ceil_div(Index a, Index b) { return (a + b - 1) / b; }
 // About eight tiles of a large product, as threads are of unequal speed, of a megaflop or more. A
 // tile packs its part of both operands. To pack a transposed right operand costs the most, so there
 // the tiles split columns, and rows too where columns do not give enough of them.
-Tile tile_of(const Sizes& s, Trans tb) {
+ResultTile tile_of(const Sizes& s, Trans tb) {
   const Index flops_a_row = std::max<Index>(1, 2 * s.k * s.n);
   const auto whole = [](Index n) { return ceil_div(n, 16) * 16; };
   if (tb == Trans::no) {
@@ -75,7 +75,7 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
   }
   const Matrix<T> x{a.read<T>().data(), ta == Trans::yes ? s.m : s.k, ta};
   const Matrix<T> y{b.read<T>().data(), tb == Trans::yes ? s.k : s.n, tb};
-  const Tile tile = tile_of(s, tb);
+  const ResultTile tile = tile_of(s, tb);
   const Index across = ceil_div(s.n, tile.columns), tiles = ceil_div(s.m, tile.rows) * across;
   const Index grain = std::max<Index>(
       1, 500'000 / (2 * std::min(tile.rows, s.m) * s.k * std::min(tile.columns, s.n)));

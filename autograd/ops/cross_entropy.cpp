@@ -20,7 +20,7 @@ namespace autograd {
 // log sum_j exp(x_j) is kept: softmax(x)_j = exp(x_j - log sum).
 namespace {
 
-struct Rows {
+struct LogitRows {
   Index count, width;
   Index grain() const { return rows_per_piece(4 * width); }  // an exp is worth some additions
 };
@@ -65,7 +65,7 @@ double log_sum_exp(const T* x, Index n) {
 
 /// Losses of all rows, 0 where ignored; keeps log(sum(exp(x))) of each, in f64.
 template <class T>
-Array losses(const Array& x, const Array& target, Index ignored, Rows rows, Array& log_sums) {
+Array losses(const Array& x, const Array& target, Index ignored, LogitRows rows, Array& log_sums) {
   const T* logits = x.read<T>().data();
   const auto labels = target.read<std::int64_t>();
   return Array::build<T>(target.shape(), [&](std::span<T> loss) {
@@ -84,7 +84,7 @@ Array losses(const Array& x, const Array& target, Index ignored, Rows rows, Arra
 
 /// g[r] (softmax(x) - one_hot(target)), 0 in ignored rows.
 template <class T>
-Array gradient(const Array& x, const Array& target, Index ignored, Rows rows, const Array& log_sums,
+Array gradient(const Array& x, const Array& target, Index ignored, LogitRows rows, const Array& log_sums,
                const Array& g) {
   const T* logits = x.read<T>().data();
   const T* weight = g.read<T>().data();
@@ -120,7 +120,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   }
   const Array x = logits.data(), labels = target.data();
   const Index ignored = options.ignore_index;
-  const Rows rows{target.numel(), logits.size(-1)};
+  const LogitRows rows{target.numel(), logits.size(-1)};
   Array log_sums;
   const Array each = dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
     return losses<decltype(tag)>(x, labels, ignored, rows, log_sums);

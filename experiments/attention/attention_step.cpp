@@ -11,7 +11,7 @@
 namespace experiments::attention {
 namespace {
 
-constexpr Index kMaxKeys = 16;     // of the row
+constexpr Index kKeysShown = 16;     // of the row
 constexpr Index kMaxChannels = 8;  // of the values, in numbers
 constexpr Index kMaxColumns = 32;  // and in the map
 
@@ -44,7 +44,7 @@ Steps steps_of(const View& view) {
   std::ranges::stable_sort(steps.keys, [&](Index a, Index b) {
     return steps.p[view.row * T + a] > steps.p[view.row * T + b];
   });
-  if (T > kMaxKeys) steps.keys.resize(kMaxKeys);
+  if (T > kKeysShown) steps.keys.resize(kKeysShown);
   std::ranges::sort(steps.keys);
   return steps;
 }
@@ -127,7 +127,7 @@ std::string step_figure(const View& view) {
   const Steps steps = steps_of(view);
   const Index T = pass.tokens, D = pass.head_size;
   const std::string few =
-      T > kMaxKeys ? fmt::format(", its {} largest weights", kMaxKeys) : std::string();
+      T > kKeysShown ? fmt::format(", its {} largest weights", kKeysShown) : std::string();
   std::string out =
       fmt::format("Step by step: head {}, row {}\n\n", view.head, view.title(view.row));
   out += fmt::format("1. Q K^T: every query times every key, sums of {} products: {}\n", D,

@@ -15,7 +15,7 @@
 namespace experiments::attention {
 namespace {
 
-constexpr std::size_t kBar = 60;
+constexpr std::size_t kBarWidth = 60;
 
 class Reach : public Experiment {
  public:
@@ -90,7 +90,7 @@ std::string Reach::figure(const Moves& moves, const Run& run) const {
   constexpr Index kMost = 64;
   for (Index t = 0; t < std::min(seq_len_, kMost); ++t)
     out += fmt::format("{}y{:<4} {} {}\n", t == position_ ? '>' : ' ', t,
-                       report::bar(most > 0 ? moves.moved[t] / most : 0, kBar, run.glyphs()),
+                       report::bar(most > 0 ? moves.moved[t] / most : 0, kBarWidth, run.glyphs()),
                        report::significant(moves.moved[t], 3));
   if (seq_len_ > kMost) out += fmt::format("and {} others\n", seq_len_ - kMost);
   return out;

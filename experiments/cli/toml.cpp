@@ -10,19 +10,19 @@
 namespace experiments::cli {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_bare(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+  return is_decimal(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
 }
 
 /// Removes digits from the front of `rest`, single underscores between them, and appends them to
 /// `out`; false if there are none.
 bool take_digits(std::string_view& rest, std::string& out) {
-  if (rest.empty() || !is_digit(rest[0])) return false;
+  if (rest.empty() || !is_decimal(rest[0])) return false;
   while (!rest.empty()) {
-    if (rest[0] == '_' && rest.size() > 1 && is_digit(rest[1])) rest.remove_prefix(1);
-    if (!is_digit(rest[0])) return true;
+    if (rest[0] == '_' && rest.size() > 1 && is_decimal(rest[1])) rest.remove_prefix(1);
+    if (!is_decimal(rest[0])) return true;
     out += rest[0];
     rest.remove_prefix(1);
   }

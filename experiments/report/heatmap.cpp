@@ -12,7 +12,7 @@
 namespace experiments::report {
 namespace {
 
-constexpr std::size_t kGap = 3;          // between maps
+constexpr std::size_t kMapGap = 3;          // between maps
 constexpr std::size_t kRowLabel = 10;    // columns at most
 constexpr std::size_t kColumnLabel = 6;  // lines at most
 
@@ -67,7 +67,7 @@ Layout layout_of(const Heatmaps& maps, const Canvas& canvas) {
     layout.map_width = std::max({layout.map_width, layout.frame + display_width(map.title),
                                  layout.frame + display_width(map.caption)});
   const std::size_t room = canvas.width - std::min(canvas.width, layout.label_width);
-  const std::size_t fit = std::max<std::size_t>((room + kGap) / (layout.map_width + kGap), 1);
+  const std::size_t fit = std::max<std::size_t>((room + kMapGap) / (layout.map_width + kMapGap), 1);
   const std::size_t strips = (maps.maps.size() + fit - 1) / fit;
   layout.maps_a_strip = strips > 0 ? (maps.maps.size() + strips - 1) / strips : 1;
   return layout;
@@ -147,7 +147,7 @@ std::string strip(const Heatmaps& maps, std::size_t first, std::size_t last, con
     const std::vector<Line> lines = lines_of(maps, maps.maps[m], layout, canvas);
     for (std::size_t i = 0; i < whole.size(); ++i) {
       whole[i].text += lines[i].text;
-      if (m + 1 < last) whole[i].text += std::string(layout.map_width + kGap - lines[i].width, ' ');
+      if (m + 1 < last) whole[i].text += std::string(layout.map_width + kMapGap - lines[i].width, ' ');
     }
   }
   std::string out;

@@ -18,6 +18,8 @@ std::size_t utf8_length(std::string_view text);
 /// "\x1b").
 std::string printable(std::string_view text);
 
+inline constexpr std::size_t kPathShown = 100;  // characters of a path in a message
+
 /// printable(text) between single quotes, cut to `limit` characters.
 std::string quote(std::string_view text, std::size_t limit = 40);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,16 @@ struct Findings {
 /// `extra` is something that the lesson does not say.
 enum class Verdict { right, partly, wrong, extra };
 const char* name(Verdict verdict);  // "true", "partly", "wrong", "extra"
+inline Verdict right_if(bool holds) { return holds ? Verdict::right : Verdict::wrong; }
+
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Claim {
   std::string id;
   std::string says;      // the lesson, in short
   std::string measured;  // the same in numbers
   std::string quantity;  // what the numbers below are
-  // NaN where there is none.
-  double claimed, value;
+  double claimed, value;  // kNone where there is none
   double error;   // standard error of value; 0 for a count
   Index samples;  // that value is over
   Verdict verdict, expected;

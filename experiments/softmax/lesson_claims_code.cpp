@@ -11,10 +11,6 @@
 namespace experiments::softmax {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-Verdict right_if(bool holds) { return holds ? Verdict::right : Verdict::wrong; }
-
 // An extreme score that the lesson names: true if 95 % of the runs are about it.
 Claim score_claim(const char* id, const char* which, double claimed, const Findings& f,
                   std::vector<double> CodeRuns::*scores) {

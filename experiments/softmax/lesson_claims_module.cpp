@@ -12,10 +12,6 @@
 namespace experiments::softmax {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-Verdict right_if(bool holds) { return holds ? Verdict::right : Verdict::wrong; }
-
 Claim parameters(const Findings& f) {
   return {.id = "parameters",
           .says = "exactly 4 C^2 = 2,359,296 parameters",

@@ -16,7 +16,7 @@ using autograd::Array;
 using Values = std::span<const double>;
 
 constexpr Index kChunk = 8;   // runs that one thread does at a time
-constexpr Index kWave = 512;  // runs between two calls of progress
+constexpr Index kRunsPerWave = 512;  // runs between two calls of progress
 
 // Reads one run: T x T scores, the weights as printed and ours.
 void measure_run(Values scores, Values naive, Values ours, std::size_t run, CodeRuns& out) {
@@ -86,9 +86,9 @@ std::vector<CodeRuns> run_code(const Setting& setting, std::span<const nn::Scale
       measure_chunk(printed_scores(trials, scales[i]), first, runs[i]);
     }
   };
-  for (Index wave = 0; wave < setting.trials; wave += kWave) {
+  for (Index wave = 0; wave < setting.trials; wave += kRunsPerWave) {
     progress(static_cast<double>(wave) / static_cast<double>(setting.trials));
-    autograd::parallel_for(std::min(kWave, setting.trials - wave), kChunk,
+    autograd::parallel_for(std::min(kRunsPerWave, setting.trials - wave), kChunk,
                            [&](Index begin, Index end) { run_chunk(wave + begin, wave + end); });
   }
   return runs;

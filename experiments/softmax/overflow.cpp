@@ -43,7 +43,7 @@ class Overflow : public Experiment {
   double worst_shifted_[2] = {};  // of f32 and f64
 };
 
-std::vector<Column> columns() {
+std::vector<Column> overflow_columns() {
   std::vector<Column> all{{"score", "s"}};
   for (const DType dtype : kTypes) {
     const std::string t = autograd::name(dtype);
@@ -154,7 +154,7 @@ std::vector<std::string> Overflow::notes() const {
 Report Overflow::run(const Run& run) {
   std::ranges::sort(scores_);
   Report report;
-  report.columns = columns();
+  report.columns = overflow_columns();
   for (std::size_t i = 0; i < scores_.size(); ++i) {
     run.progress(static_cast<double>(i) / static_cast<double>(scores_.size()));
     report.rows.push_back(sweep(scores_[i]));

@@ -65,7 +65,7 @@ std::vector<Column> summary_columns(const char* key, const char* heading_mean,
           {name + "_rms", heading_rms, 3, /*wide=*/true}};
 }
 
-std::vector<Column> columns() {
+std::vector<Column> scaling_columns() {
   std::vector<Column> all{{"d_k", "d_k"},
                           {"seq_len", ""},
                           {"scale", "scale"},
@@ -293,7 +293,7 @@ std::vector<std::string> Scaling::notes(const Run& run) const {
 
 Report Scaling::report(const Run& run) const {
   Report report;
-  report.columns = columns();
+  report.columns = scaling_columns();
   for (std::size_t i = 0; i < dk_.size(); ++i) {
     for (const Series& series : series_) report.rows.push_back(row_of(series[i]));
   }

@@ -11,8 +11,6 @@
 namespace experiments::softmax {
 namespace {
 
-std::string num(double x) { return fmt::format("{:.3g}", x); }
-
 enum class Trend { falls, holds, grows };
 
 // Within 10 % is no change.

@@ -15,7 +15,7 @@ using autograd::Tensor;
 using autograd::Trans;
 
 constexpr double kChunkBytes = 1e6;  // about half a core's L2 cache
-constexpr Index kWave = 32;          // chunks between two calls of progress
+constexpr Index kChunksPerWave = 32;          // chunks between two calls of progress
 
 Tensor leaf(const Tensor& values) {
   Tensor t(values.data());  // shares the numbers, not the gradient
@@ -69,9 +69,9 @@ std::vector<Samples> run_trials(const Setting& setting, std::span<const nn::Scal
   // A thread takes whole chunks, and the engine runs serially inside: its arrays stay in that
   // core's cache, and threads meet once a wave rather than twice an op.
   const Index chunks = (setting.trials + chunk - 1) / chunk;
-  for (Index wave = 0; wave < chunks; wave += kWave) {
+  for (Index wave = 0; wave < chunks; wave += kChunksPerWave) {
     progress(static_cast<double>(wave) / static_cast<double>(chunks));
-    autograd::parallel_for(std::min(kWave, chunks - wave), 1, [&](Index begin, Index end) {
+    autograd::parallel_for(std::min(kChunksPerWave, chunks - wave), 1, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) run_chunk((wave + i) * chunk);
     });
   }

@@ -11,15 +11,14 @@
 namespace experiments::softmax {
 namespace {
 
-// A number in a sentence.
-std::string num(double x) { return fmt::format("{:.3g}", x); }
-
 std::string interval(const measure::LineFit& line) {
   return fmt::format("[{}, {}]", num(line.slope - line.half_width),
                      num(line.slope + line.half_width));
 }
 
 }  // namespace
+
+std::string num(double x) { return fmt::format("{:.3g}", x); }
 
 double rounding_floor(autograd::DType dtype) { return 8 * measure::epsilon(dtype); }
 

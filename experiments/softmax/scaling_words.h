@@ -18,6 +18,9 @@ using autograd::Index;
 /// The cells of one scale, by rising d_k.
 using Series = std::vector<Cell>;
 
+/// A number in a sentence: "{:.3g}".
+std::string num(double x);
+
 /// Below this a gain is rounding: near saturation the winner's gradient is a difference of numbers
 /// the size of dP.
 double rounding_floor(autograd::DType dtype);

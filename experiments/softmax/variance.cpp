@@ -59,7 +59,7 @@ double Variance::bytes_needed(const Run& run) const {
          (4.0 * static_cast<double>(batches(run)) + run.threads * (2 * kSide * d + 2.0 * kPairs));
 }
 
-std::vector<Column> columns() {
+std::vector<Column> variance_columns() {
   return {{"d_k", "d_k"},
           {"pairs", ""},
           {"mean", "mean / sqrt(d)", 2},
@@ -125,7 +125,7 @@ std::vector<std::string> Variance::notes(const Run& run) const {
 
 Report Variance::run(const Run& run) {
   Report report;
-  report.columns = columns();
+  report.columns = variance_columns();
   double all = 0, done = 0;
   for (const Index d : dk_) all += static_cast<double>(d);
   for (const Index d : dk_) {

@@ -15,7 +15,7 @@ namespace {
 
 using autograd::Array;
 
-constexpr Index kWave = 64;  // batches between two calls of progress
+constexpr Index kBatchesPerWave = 64;  // batches between two calls of progress
 using Counts = std::array<std::int64_t, kBins>;
 
 std::size_t bin_of(double z) {
@@ -65,10 +65,10 @@ PairScores run_pairs(const PairSetting& setting, const std::function<void(double
   const auto batches = static_cast<std::size_t>(setting.batches);
   PairScores out;
   for (auto* v : {&out.mean, &out.square, &out.fourth}) v->resize(batches);
-  std::vector<Counts> counts(static_cast<std::size_t>(std::min(kWave, setting.batches)));
-  for (Index wave = 0; wave < setting.batches; wave += kWave) {
+  std::vector<Counts> counts(static_cast<std::size_t>(std::min(kBatchesPerWave, setting.batches)));
+  for (Index wave = 0; wave < setting.batches; wave += kBatchesPerWave) {
     progress(static_cast<double>(wave) / static_cast<double>(setting.batches));
-    autograd::parallel_for(std::min(kWave, setting.batches - wave), 1, [&](Index begin, Index end) {
+    autograd::parallel_for(std::min(kBatchesPerWave, setting.batches - wave), 1, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         run_batch(setting, wave + i, out, counts[static_cast<std::size_t>(i)]);
       }

@@ -14,8 +14,6 @@ namespace {
 using autograd::Generator;
 using autograd::Tensor;
 
-constexpr std::uint64_t kSeed = 1;
-
 double real(Index i) { return static_cast<double>(i); }
 
 std::function<void()> attention_call(const AttentionShape& s, Pass pass, DType dtype) {

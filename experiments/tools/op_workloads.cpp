@@ -14,8 +14,6 @@ using autograd::Shape;
 using autograd::Tensor;
 using autograd::Trans;
 
-constexpr std::uint64_t kSeed = 1;
-
 double product(std::initializer_list<Index> factors) {
   double all = 1;
   for (const Index factor : factors) all *= static_cast<double>(factor);

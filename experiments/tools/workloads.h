@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace experiments::tools {
 
 using autograd::DType;
 using autograd::Index;
+
+inline constexpr std::uint64_t kSeed = 1;  // of all operands
 
 /// One piece of work. `prepare` makes its operands and returns the call to be timed, which holds
 /// them.

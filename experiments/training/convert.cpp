@@ -19,9 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostShown = 100;  // characters of a path in a message
-
-std::string shown(const std::string& path) { return report::quote(path, kMostShown); }
+std::string shown(const std::string& path) { return report::quote(path, report::kPathShown); }
 
 /// A JSON list of as many texts as the model has tokens.
 std::vector<std::string> read_vocabulary(const std::string& path, Index size) {

@@ -20,8 +20,6 @@ namespace {
 
 constexpr Index kMostWindows = 64;        // a batch
 constexpr double kMostNumbers = 1 << 25;  // of its largest tensor
-constexpr std::size_t kMostShown = 100;   // characters of a path in a message
-
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (; !text.empty(); ++count) {
@@ -81,7 +79,7 @@ Index Eval::windows_at_once() const {
 }
 
 HeldOut Eval::text(const std::string& path) const {
-  const std::string shown = report::quote(path, kMostShown);
+  const std::string shown = report::quote(path, report::kPathShown);
   const Vocabulary vocabulary(loaded_->vocabulary());
   return held_out(vocabulary.encode(read_text(path), shown), loaded_->config(), windows_at_once(),
                   shown);
@@ -148,7 +146,7 @@ Report Eval::run(const Run& run) {
       loaded().shown(),
       is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
                             "own",
-                            report::quote(path, kMostShown), loaded().config().block_size)
+                            report::quote(path, report::kPathShown), loaded().config().block_size)
               : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;
 }

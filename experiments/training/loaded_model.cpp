@@ -14,8 +14,6 @@ namespace {
 using autograd::Shape;
 using autograd::Tensor;
 
-constexpr std::size_t kMostShown = 100;  // characters of a path or name in a message
-
 /// As the command line would have taken it: every value in its range.
 StoredConfig checked_config(const std::string& json, const std::string& shown) {
   StoredConfig stored = parse_config(json, shown);
@@ -66,13 +64,13 @@ void check_state(const nn::State& state, const nn::GPTConfig& config, const std:
   nn::State rest = state;
   for (const WeightShape& weight : expected) rest.erase(weight.name);
   throw cli::DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
-                                   report::quote(rest.begin()->first, kMostShown)));
+                                   report::quote(rest.begin()->first, report::kPathShown)));
 }
 
 }  // namespace
 
 LoadedModel::LoadedModel(const RunFolder& folder)
-    : LoadedModel(folder.load(), report::quote(folder.checkpoint_path(), kMostShown)) {}
+    : LoadedModel(folder.load(), report::quote(folder.checkpoint_path(), report::kPathShown)) {}
 
 LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
     : shown_(std::move(shown)),

@@ -15,7 +15,7 @@ using autograd::Tensor;
 constexpr std::uint64_t kTraining = 0x7265632d73746570, kChecks = 0x7265632d63686563,
                         kFinal = 0x7265632d66696e61;
 
-nn::Generator& seeded(nn::Generator&& generator) { return generator; }
+nn::Generator& as_lvalue(nn::Generator&& generator) { return generator; }
 
 Task task_of(const RecallSetting& s) {
   return make_task("recall", {.length = s.pairs, .symbols = s.symbols});
@@ -92,7 +92,7 @@ RecallRun::RecallRun(const RecallSetting& setting)
     : setting_(setting),
       task_(task_of(setting)),
       model_(std::make_unique<Model>(setting, task_.vocab_size(),
-                                     seeded(nn::Generator(setting.seed)))),
+                                     as_lvalue(nn::Generator(setting.seed)))),
       optimizer_(std::make_unique<nn::AdamW>(model_->named_parameters(),
                                              nn::AdamWConfig{.lr = setting.learning_rate})) {
   check();

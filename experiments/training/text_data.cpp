@@ -19,8 +19,6 @@
 namespace experiments::training {
 namespace {
 
-constexpr std::size_t kMostShown = 100;  // characters of a path in a message
-
 /// A text of `bytes` bytes twice, as it was read and without CR, and its tokens.
 double memory_of(std::size_t bytes) {
   return static_cast<double>(bytes) * (2 + sizeof(std::int64_t));
@@ -30,7 +28,7 @@ std::string read_bytes(const std::string& path) {
   const auto fail = [&path](int error) {
     cli::throw_if_interrupted();
     throw cli::IoError(
-        fmt::format("cannot read {}: {}", report::quote(path, kMostShown), std::strerror(error)));
+        fmt::format("cannot read {}: {}", report::quote(path, report::kPathShown), std::strerror(error)));
   };
   const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);
@@ -38,7 +36,7 @@ std::string read_bytes(const std::string& path) {
   if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
     close(fd);
     throw cli::IoError(fmt::format("cannot read {}: it is a device, which has no end",
-                                   report::quote(path, kMostShown)));
+                                   report::quote(path, report::kPathShown)));
   }
   std::string bytes;
   std::vector<char> buffer(1 << 20);
@@ -70,7 +68,7 @@ void normalize_line_ends(std::string& text) {
 
 std::string read_text(const std::string& path) {
   std::string text = read_bytes(path);
-  check_text(text, report::quote(path, kMostShown));
+  check_text(text, report::quote(path, report::kPathShown));
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   normalize_line_ends(text);
   return text;

@@ -45,8 +45,7 @@ void Attention::add_options(Options& options) {
                   fmt::format("tokens t0, t1, ... of random input, without --text [{}; {} with "
                               "--quick]",
                               kTokens, kQuickTokens));
-  layer_.add_to(options);
-  options.alias("--n-head", "--heads");
+  layer_.add_to(options, "--n-head,--heads");
   options.toggle("--step", step_, "each step from Q K^T to the weighted values, of one head");
   options.text("--row", row_text_, "the query to look at, from 0: its keys, and why", "N");
   options.integer("--head", head_, 0, 65535, "the head of --step and --row, from 0 [0]");

@@ -2,29 +2,23 @@
 
 #include <fmt/format.h>
 
-#include "experiments/report/text.h"
+#include "experiments/cli/values.h"
 
 namespace experiments::attention {
 
-void LayerOptions::add_to(Options& options) {
+void LayerOptions::add_to(Options& options, const std::string& heads) {
   options.integer("--n-embd", n_embd, 1, 65536, "channels of the layer, C");
-  options.integer("--n-head", n_head, 1, 65536, "heads, H; divides the channels, d_k = C / H");
+  options.integer(heads, n_head, 1, 65536, "heads, H; divides the channels, d_k = C / H");
   options.choice("--init", init, {"unit", "lesson", "torch", "gpt2"},
                  "weights: N(0,1/C), N(0,1), U(-1,1)/sqrt(C) or N(0,.02^2)");
-  options.text("--scale", scale, "factor of the scores: none, sqrt_dk, dk or a number");
+  options.scale("--scale", scale, "factor of the scores");
 }
 
 nn::AttentionConfig LayerOptions::config(autograd::DType dtype) const {
-  if (n_embd % n_head != 0)
-    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
+  cli::require_divides(n_head, n_embd);
   nn::AttentionConfig config{.n_embd = n_embd, .n_head = n_head, .dtype = dtype};
   config.init = nn::parse_init(init);
-  try {
-    config.scale = nn::Scale::parse(scale);
-  } catch (const autograd::ValueError&) {
-    throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}",
-                                 report::quote(scale)));
-  }
+  config.scale = scale;
   return config;
 }
 

@@ -10,10 +10,12 @@ namespace experiments::attention {
 /// The options of the commands that look into one attention layer.
 struct LayerOptions {
   Index n_embd = 64, n_head = 4;
-  std::string scale = "sqrt_dk", init = "unit";
+  std::string init = "unit";
+  nn::Scale scale = nn::Scale::sqrt_dk();
 
-  void add_to(Options& options);
-  /// UsageError for a scale that is none, and where the heads do not divide the channels.
+  /// `heads` are the spellings of --n-head.
+  void add_to(Options& options, const std::string& heads = "--n-head");
+  /// UsageError where the heads do not divide the channels.
   nn::AttentionConfig config(autograd::DType dtype) const;
   /// Roughly, of the layer and one pass of T positions forward and backward.
   double bytes(autograd::DType dtype, Index T) const;

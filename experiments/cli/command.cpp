@@ -5,14 +5,12 @@
 #include <algorithm>
 
 #include "autograd/machine/parallel.h"
-#include "experiments/cli/documents.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {
 namespace {
 
 constexpr Index kMaxThreads = 1024;
-constexpr std::size_t kWidth = 100;
 
 void add_common(Options& options, Common& common) {
   common.threads = std::clamp<Index>(autograd::num_threads(), 1, kMaxThreads);
@@ -31,70 +29,32 @@ void add_common(Options& options, Common& common) {
                "FILE");
 }
 
-/// Two columns, the right one wrapped.
-std::string item(const std::string& left, const std::string& right, std::size_t indent) {
-  std::string out = "  " + left;
-  std::size_t column = report::display_width(out);
-  if (column + 2 > indent) {
-    out += '\n';
-    column = 0;
-  }
-  for (const std::string& line : report::wrapped(right, kWidth - indent)) {
-    out += std::string(indent - column, ' ') + line + '\n';
-    column = 0;
-  }
-  return out;
-}
-
-std::string flag_list(std::span<const Flag> flags) {
-  std::string out, heading;
-  for (const Flag& flag : flags) {
-    if (flag.heading != heading) out += '\n' + flag.heading + ":\n";
-    heading = flag.heading;
-    out += item(flag.value.empty() ? flag.name : flag.name + ' ' + flag.value, flag.help, 30);
-  }
-  return out + item("--help", "this text", 30);
-}
-
 }  // namespace
 
-Command::Command(const Entry& entry) : entry_(entry), experiment_(entry.make()) {
-  parser_.options().heading(fmt::format("Options of {}", entry.name));
-  experiment_->add_options(parser_.options());
+Command::Command(const Entry& entry)
+    : entry_(entry), experiment_(entry.make()), parser_(entry.name) {
+  options().heading(fmt::format("Options of {}", entry.name));
+  experiment_->add_options(options());
   common_.dtype = autograd::name(experiment_->default_dtype());
-  add_common(parser_.options(), common_);
+  add_common(options(), common_);
 }
 
-std::string command_help(Command& command) {
-  const Entry& entry = command.entry();
-  return fmt::format("Example: {}\n\n{}: {}\n\nUsage: gradlab {} [OPTIONS]\n{}", entry.example,
-                     entry.name, entry.summary, entry.name, flag_list(command.flags()));
+Command* find_command(Commands commands, std::string_view name) {
+  const auto it = std::ranges::find(commands, name, [](const auto& c) { return c->entry().name; });
+  return it == commands.end() ? nullptr : it->get();
 }
 
-std::string program_help(std::span<const std::unique_ptr<Command>> commands,
-                         const std::string& default_command) {
-  std::string list, example;
-  std::vector<Flag> common;
-  for (const auto& command : commands) {
-    const Entry& entry = command->entry();
-    const bool is_default = entry.name == default_command;
-    if (is_default) example = entry.example;
-    list += item(entry.name, fmt::format("{}{}", entry.summary, is_default ? " (the default)" : ""),
-                 14);
-    if (!common.empty()) continue;
-    for (const Flag& flag : command->flags())
-      if (flag.heading == kCommonHeading) common.push_back(flag);
-  }
-  for (const Document& document : documents()) list += item(document.name, document.summary, 14);
-  return fmt::format(
-      "Example: {}\n\n"
-      "gradlab: a small automatic differentiation engine, and experiments on attention\n\n"
-      "Usage: gradlab [COMMAND] [OPTIONS]\n\nCommands:\n{}{}{}\n"
-      "gradlab COMMAND --help shows the options of a command.\n"
-      "Exit codes: 0 done, 1 a check failed, 2 usage, 3 input data, 4 input or output, 5 numbers "
-      "not\n"
-      "finite, 70 internal error, 130 interrupted.\n",
-      example, list, flag_list(common), item("--version", "the version", 30));
+std::string option_hint(Commands commands, Command& command, const std::string& name,
+                        std::size_t shown) {
+  std::vector<std::string> owners, names;
+  if (shown == 0) names = {"--help", "--version"};
+  for (const auto& other : commands)
+    if (other->options().find(name)) owners.emplace_back(other->entry().name);
+  if (!owners.empty()) return fmt::format("; it belongs to {}", report::join(owners, ", "));
+  for (const Flag& flag : command.flags())
+    names.insert(names.end(), flag.spellings.begin(), flag.spellings.end());
+  for (std::string& known : names) known.erase(0, shown);
+  return report::did_you_mean(std::string_view(name).substr(shown), names);
 }
 
 }  // namespace experiments::cli

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/cli/options.h"
 #include "experiments/experiment.h"
@@ -21,17 +23,19 @@ struct Common {
   bool wide = false;
 };
 
-/// A command with its options, ready to parse.
+inline constexpr const char* kCommonHeading = "Options of every command";
+
+/// A command with its options; CommandLine parses them.
 class Command {
  public:
   explicit Command(const Entry& entry);
 
   const Entry& entry() const { return entry_; }
-  const std::vector<Flag>& flags() { return parser_.options().flags(); }
   const Common& common() const { return common_; }
   Experiment& experiment() { return *experiment_; }
-  void parse(std::span<const std::string> words) { parser_.parse(words); }
-  void set_toggle(const std::string& flag, bool on) { parser_.options().set_toggle(flag, on); }
+  Options& options() { return parser_.options(); }
+  std::vector<Flag> flags() { return options().flags(); }
+  const std::shared_ptr<CLI::App>& app() const { return parser_.app(); }
 
  private:
   const Entry& entry_;
@@ -40,11 +44,13 @@ class Command {
   Parser parser_;
 };
 
-inline constexpr const char* kCommonHeading = "Options of every command";
+using Commands = std::span<const std::unique_ptr<Command>>;
 
-/// --help of the program, and of one command.
-std::string program_help(std::span<const std::unique_ptr<Command>> commands,
-                         const std::string& default_command);
-std::string command_help(Command& command);
+Command* find_command(Commands commands, std::string_view name);  // nullptr for none
+
+/// After "unknown option": "; it belongs to gradcheck" or "; did you mean '--rows'?" or "". `shown`
+/// is where names begin to be shown: 2 for keys of a file, which have no dashes.
+std::string option_hint(Commands commands, Command& command, const std::string& name,
+                        std::size_t shown = 0);
 
 }  // namespace experiments::cli

@@ -2,17 +2,80 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <string_view>
 
 #include "experiments/cli/documents.h"
+#include "experiments/cli/program.h"
 #include "experiments/cli/values.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {
 namespace {
 
-bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+constexpr std::size_t kWidth = 100;
+
+/// Two columns, the right one wrapped.
+std::string item(const std::string& left, const std::string& right, std::size_t indent) {
+  std::string out = "  " + left;
+  std::size_t column = report::display_width(out);
+  if (column + 2 > indent) {
+    out += '\n';
+    column = 0;
+  }
+  for (const std::string& line : report::wrapped(right, kWidth - indent)) {
+    out += std::string(indent - column, ' ') + line + '\n';
+    column = 0;
+  }
+  return out;
+}
+
+std::string option_item(const std::string& name, const std::string& help) {
+  return item(name, help, 30);
+}
+
+/// --help: what CLI11 shows, with an example at the top. The example of an App is its footer.
+class Help : public CLI::Formatter {
+ public:
+  explicit Help(std::string default_command) : default_command_(std::move(default_command)) {}
+
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
+    const bool is_program = app->get_parent() == nullptr;
+    std::string out = fmt::format("Example: {}\n\n{}: {}\n\nUsage: gradlab {} [OPTIONS]\n",
+                                  app->get_footer(), app->get_name(), app->get_description(),
+                                  is_program ? "[COMMAND]" : app->get_name());
+    if (!is_program)
+      return out + '\n' + make_groups(app, mode) + option_item("--help", "this text");
+    const CLI::App* command = app->get_subcommands({}).front();
+    const auto is_common = [](const CLI::Option* o) { return o->get_group() == kCommonHeading; };
+    return out + make_subcommands(app, mode) + '\n' +
+           make_group(kCommonHeading, false, command->get_options(is_common)) +
+           option_item("--help", "this text") + option_item("--version", "the version") +
+           "\ngradlab COMMAND --help shows the options of a command.\n"
+           "Exit codes: 0 done, 1 a check failed, 2 usage, 3 input data, 4 input or output, 5 "
+           "numbers not\nfinite, 70 internal error, 130 interrupted.\n";
+  }
+
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string out = group + ":\n";
+    for (const CLI::Option* option : options) out += make_option(option, is_positional);
+    return out;
+  }
+
+  std::string make_option(const CLI::Option* option, bool) const override {
+    const Flag flag = flag_of(*option);
+    return option_item(flag.value.empty() ? flag.name : flag.name + ' ' + flag.value, flag.help);
+  }
+
+  std::string make_subcommand(const CLI::App* app) const override {
+    const char* note = app->get_name() == default_command_ ? " (the default)" : "";
+    return item(app->get_name(), app->get_description() + note, 14);
+  }
+
+ private:
+  std::string default_command_;
+};
 
 /// "--rows", not "-5" or "--5", which can be values.
 bool looks_like_flag(std::string_view word) {
@@ -20,144 +83,158 @@ bool looks_like_flag(std::string_view word) {
   return word == "-h" || (word.size() > 2 && word.starts_with("--") && is_letter(word[2]));
 }
 
-std::string with_dashes(std::string_view name) {
-  std::string out(name);
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
+/// An option that throws as soon as it is met, whatever else is wrong.
+template <class Call>
+void add_call(CLI::App& app, const char* names, const Call& call) {
+  app.add_flag_callback(names, [call] { throw call; })->trigger_on_parse();
 }
-
-class Arranger {
- public:
-  Arranger(std::span<const std::string> words, std::span<const Syntax> syntaxes)
-      : words_(words), syntaxes_(syntaxes) {}
-
-  Request run(const std::string& default_command) {
-    while (at_ < words_.size()) take(words_[at_++]);
-    if (request_.command.empty()) request_.command = default_command;
-    const Document* document = find_document(request_.document);
-    if (document && !request_.help && request_.part.empty() && !document->parts.empty())
-      throw UsageError(fmt::format("{}: expected one of {}", document->name,
-                                   report::join(document->parts, ", ")));
-    for (const auto& [name, place] : used_) {
-      const Flag* flag = find_flag(flags_of(request_.command), name);
-      if (!flag) refuse_option(name);
-      request_.words[place] = flag->name;
-    }
-    return request_;
-  }
-
- private:
-  void take(const std::string& word) {
-    const bool asks_help = word == "-h" || word == "--help" || (word == "help" && !request_.typed);
-    if (asks_help) {
-      request_.help = true;
-    } else if (word == "--version") {
-      request_.version = true;
-    } else if (word == "--") {
-      throw UsageError("--: expected a command or an option, as there are no other words");
-    } else if (!request_.document.empty()) {
-      take_part(word);
-    } else if (is_option(word)) {
-      take_option(word);
-    } else {
-      take_command(word);
-    }
-  }
-
-  /// What follows the name of a document.
-  void take_part(const std::string& word) {
-    const Document& document = *find_document(request_.document);
-    if (document.parts.empty() || !request_.part.empty())
-      throw UsageError(fmt::format("{}: unexpected word {}", document.name, report::quote(word)));
-    request_.part = parse_choice(document.name, word, document.parts);
-  }
-
-  void take_command(const std::string& word) {
-    if (request_.typed)
-      throw UsageError(fmt::format("{}: unexpected word {} (one command a run)", request_.command,
-                                   report::quote(word)));
-    if (find_document(word) && used_.empty()) {
-      request_.document = word;
-      return;
-    }
-    std::vector<std::string> names;
-    for (const Syntax& syntax : syntaxes_) names.push_back(syntax.command);
-    for (const Document& document : documents()) names.emplace_back(document.name);
-    if (find_document(word))
-      throw UsageError(
-          fmt::format("{}: takes no options, got {}", word, report::quote(used_[0].name)));
-    if (std::find(names.begin(), names.end(), word) == names.end())
-      throw UsageError(fmt::format("unknown command {}{} (there are {})", report::quote(word),
-                                   report::did_you_mean(word, names), report::join(names, ", ")));
-    request_.command = word;
-    request_.typed = true;
-  }
-
-  void take_option(const std::string& word) {
-    const std::size_t equals = word.find('=');
-    const std::string name = with_dashes(word.substr(0, equals));
-    const Flag* flag = known(name);
-    if (!flag) refuse_option(name);
-    used_.push_back({name, request_.words.size()});
-    request_.words.push_back(name);
-    if (flag->value.empty()) {
-      if (equals != std::string::npos)
-        throw UsageError(fmt::format("{}: takes no value, got {}", name,
-                                     report::quote(word.substr(equals + 1))));
-    } else if (equals != std::string::npos) {
-      request_.words.push_back(word.substr(equals + 1));
-    } else {
-      if (at_ == words_.size() || looks_like_flag(words_[at_]))
-        throw UsageError(fmt::format("{}: expected a value ({}), got none", name, flag->value));
-      request_.words.push_back(words_[at_++]);
-    }
-  }
-
-  /// The flag of the command, or of any command as long as none is known.
-  const Flag* known(std::string_view name) const {
-    if (request_.typed) return find_flag(flags_of(request_.command), name);
-    for (const Syntax& syntax : syntaxes_)
-      if (const Flag* flag = find_flag(syntax.flags, name)) return flag;
-    return nullptr;
-  }
-
-  std::span<const Flag> flags_of(std::string_view command) const {
-    const auto it = std::find_if(syntaxes_.begin(), syntaxes_.end(),
-                                 [command](const Syntax& s) { return s.command == command; });
-    return it->flags;
-  }
-
-  [[noreturn]] void refuse_option(const std::string& name) const {
-    const std::string& command = request_.command;
-    std::vector<std::string> names = {"--help", "--version"}, owners;
-    for (const Syntax& syntax : syntaxes_) {
-      if (find_flag(syntax.flags, name)) owners.push_back(syntax.command);
-      if (!command.empty() && command != syntax.command) continue;
-      for (const Flag& flag : syntax.flags) names.push_back(flag.name);
-    }
-    const std::string hint = owners.empty()
-                                 ? report::did_you_mean(name, names)
-                                 : fmt::format("; it belongs to {}", report::join(owners, ", "));
-    throw UsageError(fmt::format("unknown option {}{}{}", report::quote(name),
-                                 command.empty() ? "" : " of " + command, hint));
-  }
-
-  std::span<const std::string> words_;
-  std::span<const Syntax> syntaxes_;
-  std::size_t at_ = 0;
-  struct Used {
-    std::string name;   // as typed, but for underscores
-    std::size_t place;  // in the words of request_
-  };
-  std::vector<Used> used_;
-  Request request_;
-};
 
 }  // namespace
 
-Request arranged(std::span<const std::string> words, std::span<const Syntax> syntaxes,
-                 const std::string& default_command) {
-  return Arranger(words, syntaxes).run(default_command);
+/// The words as CLI11 wants them.
+struct CommandLine::Order {
+  std::string command;
+  bool typed = false;
+  std::vector<std::string> words;  // the command first
+};
+
+CommandLine::CommandLine(std::span<const Entry> entries, const std::string& default_command)
+    : default_command_(default_command),
+      program_(std::make_unique<CLI::App>(
+          "a small automatic differentiation engine, and experiments on attention", "gradlab")) {
+  program_->set_help_flag();
+  program_->formatter(std::make_shared<Help>(default_command));
+  program_->require_subcommand(0, 1)->fallthrough()->allow_extras();
+  add_call(*program_, "-h,--help", CLI::CallForHelp());
+  add_call(*program_, "--version", CLI::CallForVersion(fmt::format("gradlab {}\n", version()), 0));
+  for (const Entry& entry : entries) {
+    commands_.push_back(std::make_unique<Command>(entry));
+    CLI::App& app = *program_->add_subcommand(commands_.back()->app());
+    app.description(entry.summary)->footer(entry.example)->group("Commands")->fallthrough();
+    app.formatter(program_->get_formatter());
+    if (entry.name == default_command) program_->footer(entry.example);
+  }
+  for (const Document& document : documents()) {
+    CLI::App& app = *program_->add_subcommand(document.name, document.summary)->group("Commands");
+    const auto take = [this, &document](const CLI::results_t& texts) {
+      part_ = parse_choice(document.name, texts.at(0), document.parts);
+      return true;
+    };
+    if (!document.parts.empty()) app.add_option("part", take);
+  }
+}
+
+CommandLine::~CommandLine() = default;
+
+const CLI::Option* CommandLine::find_option(const std::string& command,
+                                            const std::string& name) const {
+  if (const CLI::Option* option = program_->get_option_no_throw(name)) return option;
+  for (const CLI::App* app : program_->get_subcommands({})) {
+    if (!command.empty() && app->get_name() != command) continue;
+    if (const CLI::Option* option = app->get_option_no_throw(name)) return option;
+  }
+  return nullptr;
+}
+
+/// Words of the option at the front: 1, or 2 with its value. CLI11 would make something nobody
+/// meant of what is refused here: "--rows=" takes the next word, "--quick=x" counts, and "--out
+/// --quick" writes a file of that name.
+std::size_t CommandLine::length(std::span<const std::string> words,
+                                const std::string& command) const {
+  const std::string name = words[0].substr(0, words[0].find('='));
+  const CLI::Option* option = find_option(command, name);
+  if (!option) return 1;
+  const Flag flag = flag_of(*option);
+  const bool takes = !flag.value.empty();
+  if (name != words[0]) {
+    const std::string value = words[0].substr(name.size() + 1);
+    if (!takes || value.empty())
+      throw UsageError(fmt::format("{}: expected {}, got {}", flag.name,
+                                   takes ? "a value" : "no value", report::quote(value)));
+  } else if (takes && (words.size() == 1 || looks_like_flag(words[1]))) {
+    throw UsageError(fmt::format("{}: expected a value ({}), got none", flag.name, flag.value));
+  }
+  return takes && name == words[0] ? 2 : 1;
+}
+
+/// With the command at the front, as CLI11 takes what follows it for its own.
+CommandLine::Order CommandLine::ordered(std::span<const std::string> words) const {
+  Order order;
+  while (!words.empty()) {
+    const std::string& word = words[0];
+    const bool is_option = word.size() > 1 && word[0] == '-';
+    std::size_t taken = 1;
+    if (word == "--" || word == "++") {
+      throw UsageError(fmt::format("{}: expected a command or an option", word));
+    } else if (word == "help" && !order.typed) {
+      order.words.emplace_back("--help");
+    } else if (!is_option && !order.typed) {
+      order.command = word;
+      order.typed = true;
+    } else {
+      if (is_option) taken = length(words, order.command);
+      order.words.insert(order.words.end(), words.begin(), words.begin() + taken);
+    }
+    words = words.subspan(taken);
+  }
+  if (!order.typed) order.command = default_command_;
+  order.words.insert(order.words.begin(), order.command);
+  return order;
+}
+
+void CommandLine::require_command(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const CLI::App* app : program_->get_subcommands({})) names.push_back(app->get_name());
+  if (std::ranges::count(names, name) == 0)
+    throw UsageError(fmt::format("unknown command {}{} (there are {})", report::quote(name),
+                                 report::did_you_mean(name, names), report::join(names, ", ")));
+}
+
+void CommandLine::refuse_leftovers(const std::string& command) const {
+  const std::vector<std::string> words = program_->remaining();
+  if (words.empty()) return;
+  const std::string name = words[0].substr(0, words[0].find('='));
+  if (name.size() < 2 || name[0] != '-')
+    throw UsageError(
+        fmt::format("{}: unexpected word {} (one command a run)", command, report::quote(name)));
+  Command* owner = find_command(commands_, command);
+  if (!owner)
+    throw UsageError(fmt::format("{}: takes no options, got {}", command, report::quote(name)));
+  throw UsageError(fmt::format("unknown option {} of {}{}", report::quote(name), command,
+                               option_hint(commands_, *owner, name)));
+}
+
+std::string CommandLine::document_text(const std::string& name) const {
+  const Document& document = *find_document(name);
+  if (part_.empty() && !document.parts.empty())
+    throw UsageError(
+        fmt::format("{}: expected one of {}", name, report::join(document.parts, ", ")));
+  return document.write(commands_, default_command_, part_);
+}
+
+CommandLine::Request CommandLine::parse(std::span<const std::string> words) {
+  const Order order = ordered(words);
+  require_command(order.command);
+  Command* command = find_command(commands_, order.command);
+  try {
+    program_->parse(std::vector<std::string>(order.words.rbegin(), order.words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& asked = command && order.typed ? *command->app() : *program_;
+    return {nullptr, program_->get_formatter()->make_help(&asked, "", CLI::AppFormatMode::Normal)};
+  } catch (const CLI::CallForVersion& call) {
+    return {nullptr, call.what()};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(report::printable(error.what()));
+  }
+  refuse_leftovers(order.command);
+  if (command) return {command, ""};
+  return {nullptr, document_text(order.command)};
+}
+
+void CommandLine::set(Command& command, std::span<const std::string> words) {
+  std::vector<std::string> all = {command.entry().name};
+  all.insert(all.end(), words.begin(), words.end());
+  parse(all);
 }
 
 std::string command_text(std::span<const std::string> words) {

@@ -1,36 +1,50 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "experiments/cli/options.h"
+#include "experiments/cli/command.h"
 
 namespace experiments::cli {
 
-/// What the arranging of words has to know of a command.
-struct Syntax {
-  std::string command;
-  std::span<const Flag> flags;
-};
+/// The command line of the program: a subcommand of CLI11 for each command and each document.
+class CommandLine {
+ public:
+  CommandLine(std::span<const Entry> entries, const std::string& default_command);
+  ~CommandLine();
 
-/// A command line taken apart.
-struct Request {
-  std::string command;  // the default one where none is typed
-  bool typed = false;   // whether the command was typed
-  bool help = false;
-  bool version = false;
-  std::string document;            // of documents(), typed instead of a command
-  std::string part;                // "bash"
-  std::vector<std::string> words;  // what Parser::parse wants
-};
+  /// What is wanted: a command, whose options are set then, or else a text.
+  struct Request {
+    Command* command = nullptr;
+    std::string text;
+  };
 
-/// Finds the command among `words` (argv without the program) and brings its options into the form
-/// that Parser::parse wants. Options stand before or after the command; "--rows=5" is "--rows 5",
-/// underscores in names are dashes. UsageError for an unknown command or option, with what may have
-/// been meant, for a missing value and for a value too many.
-Request arranged(std::span<const std::string> words, std::span<const Syntax> syntaxes,
-                 const std::string& default_command);
+  /// `words` are argv without the program. Options stand before or after the command, which is the
+  /// default one where none is typed. UsageError for an unknown command or option, with what may
+  /// have been meant, for a missing or bad value and for a word too many.
+  Request parse(std::span<const std::string> words);
+  /// Sets options of `command`: names, each followed by its value unless it is a toggle.
+  void set(Command& command, std::span<const std::string> words);
+
+  Commands commands() const { return commands_; }
+
+ private:
+  struct Order;
+  Order ordered(std::span<const std::string> words) const;
+  std::size_t length(std::span<const std::string> words, const std::string& command) const;
+  const CLI::Option* find_option(const std::string& command, const std::string& name) const;
+  void require_command(const std::string& name) const;
+  void refuse_leftovers(const std::string& command) const;
+  std::string document_text(const std::string& name) const;
+
+  std::string default_command_;
+  std::vector<std::unique_ptr<Command>> commands_;
+  std::unique_ptr<CLI::App> program_;
+  std::string part_;  // what follows the name of a document
+};
 
 /// The words as a shell would take them, beginning with the program's bare name.
 std::string command_text(std::span<const std::string> words);

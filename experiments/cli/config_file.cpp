@@ -2,14 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
+#include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {
@@ -46,24 +49,6 @@ std::string shortened(const std::string& path) {
   return report::fitted(name, std::min(report::display_width(name), kMax), "...");
 }
 
-std::string flag_of(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key;
-}
-
-/// "seq_len" for "--seq-len" where `like` is written with underscores.
-std::string key_of(const std::string& flag, const std::string& like) {
-  std::string key = flag.substr(2);
-  if (like.find('_') != std::string::npos) std::replace(key.begin(), key.end(), '-', '_');
-  return key;
-}
-
-Command* find(std::span<const std::unique_ptr<Command>> commands, const std::string& name) {
-  for (const auto& command : commands)
-    if (command->entry().name == name) return command.get();
-  return nullptr;
-}
-
 /// Whether `message` has `flag` as a word of its own.
 bool names(const std::string& message, const std::string& flag) {
   for (std::size_t at = message.find(flag); at != message.npos; at = message.find(flag, at + 1)) {
@@ -73,6 +58,79 @@ bool names(const std::string& message, const std::string& flag) {
   return false;
 }
 
+/// What is wrong in a line of the file.
+struct BadLine {
+  std::size_t line;
+  std::string what;
+};
+
+/// A text, number or truth value as the text that a command line would have.
+std::optional<std::string> scalar(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* integer = node.as_integer()) return fmt::format("{}", integer->get());
+  if (const auto* number = node.as_floating_point()) return report::shortest(number->get());
+  if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+ConfigEntry entry_of(const toml::key& key, const toml::node& node) {
+  ConfigEntry entry{std::string(key.str()), "", ConfigEntry::Kind::value, key.source().begin.line};
+  const auto text = [&](const toml::node& value) {
+    std::optional<std::string> out = scalar(value);
+    const std::size_t line = value.source().begin.line;
+    if (!out)
+      throw BadLine{line, fmt::format("{}: expected a number, a text, true, false or a list of "
+                                      "these",
+                                      entry.key)};
+    if (out->find('\0') != out->npos)
+      throw BadLine{line, fmt::format("{}: expected a text without \\0", entry.key)};
+    return *out;
+  };
+  const toml::array* list = node.as_array();
+  if (!list) {
+    entry.value = text(node);
+    if (node.is_boolean()) entry.kind = ConfigEntry::Kind::boolean;
+    return entry;
+  }
+  entry.kind = ConfigEntry::Kind::list;
+  for (const toml::node& item : *list) {
+    const std::string one = text(item);
+    if (one.find(',') != one.npos)
+      throw BadLine{item.source().begin.line,
+                    fmt::format("{}: expected list items without a comma, got {}", entry.key,
+                                report::quote(one))};
+    entry.value += (&item == list->get(0) ? "" : ",") + one;
+  }
+  return entry;
+}
+
+/// The entries of `table`, which are no tables.
+ConfigTable table_of(std::string name, std::size_t line, const toml::table& table) {
+  ConfigTable out{std::move(name), line};
+  for (const auto& [key, node] : table) {
+    if (!node.is_table()) out.entries.push_back(entry_of(key, node));
+    else if (!out.name.empty())
+      throw BadLine{key.source().begin.line,
+                    fmt::format("[{}.{}]: expected a table of one level", out.name, key.str())};
+  }
+  std::ranges::sort(out.entries, {}, &ConfigEntry::line);
+  return out;
+}
+
+std::vector<ConfigTable> parsed(const std::string& text) try {
+  const toml::table root = toml::parse(text);
+  std::vector<ConfigTable> tables = {table_of("", 1, root)};
+  for (const auto& [key, node] : root)
+    if (const toml::table* table = node.as_table())
+      tables.push_back(table_of(std::string(key.str()), key.source().begin.line, *table));
+  return tables;
+} catch (const toml::parse_error& error) {
+  constexpr std::string_view kPrefix = "Error while parsing ";
+  std::string_view what = error.description();
+  if (what.starts_with(kPrefix)) what.remove_prefix(kPrefix.size());
+  throw BadLine{error.source().begin.line, fmt::format("not TOML: {}", what)};
+}
+
 }  // namespace
 
 ConfigFile::ConfigFile(const std::string& path) : shown_(shortened(path)) {
@@ -80,9 +138,9 @@ ConfigFile::ConfigFile(const std::string& path) : shown_(shortened(path)) {
   if (text.size() > kMaxBytes)
     throw UsageError(fmt::format("{}: expected at most {} bytes", shown_, kMaxBytes));
   try {
-    tables_ = parse_toml(text);
-  } catch (const TomlError& error) {
-    refuse(error.line(), error.what());
+    tables_ = parsed(text);
+  } catch (const BadLine& bad) {
+    refuse(bad.line, bad.what);
   }
 }
 
@@ -92,100 +150,83 @@ void ConfigFile::refuse(std::size_t line, const std::string& what) const {
   throw UsageError(fmt::format("{}: {}", place(line), what));
 }
 
-void ConfigFile::apply(std::span<const std::unique_ptr<Command>> commands, Command& command) {
+void ConfigFile::apply(Commands commands, Command& command) {
   check_tables(commands);
   applied_.clear();
   // Top-level keys first, as a later value takes the place of an earlier one.
-  for (const TomlTable& table : tables_) {
-    Command* owner = table.name.empty() ? &command : find(commands, table.name);
+  for (const ConfigTable& table : tables_) {
+    Command* owner = table.name.empty() ? &command : find_command(commands, table.name);
     for (const Setting& setting : settings(table, *owner, commands)) {
       set(setting, *owner);
       if (owner != &command) continue;
-      std::erase_if(applied_, [&](const Setting& other) { return other.flag == setting.flag; });
+      std::erase_if(applied_,
+                    [&](const Setting& other) { return other.flag.name == setting.flag.name; });
       applied_.push_back(setting);
     }
   }
 }
 
-void ConfigFile::check_tables(std::span<const std::unique_ptr<Command>> commands) const {
-  std::vector<std::string> names, seen;
+void ConfigFile::check_tables(Commands commands) const {
+  std::vector<std::string> names;
   for (const auto& command : commands) names.emplace_back(command->entry().name);
-  for (const TomlTable& table : tables_) {
+  for (const ConfigTable& table : tables_) {
     if (table.name.empty()) continue;
-    if (!find(commands, table.name))
+    if (!find_command(commands, table.name))
       refuse(table.line,
              fmt::format("unknown table {}{} (tables are named after commands)",
                          report::quote(table.name), report::did_you_mean(table.name, names)));
-    if (std::find(seen.begin(), seen.end(), table.name) != seen.end())
-      refuse(table.line, fmt::format("expected [{}] once, got it twice", table.name));
-    seen.push_back(table.name);
   }
 }
 
-std::vector<ConfigFile::Setting> ConfigFile::settings(
-    const TomlTable& table, Command& command,
-    std::span<const std::unique_ptr<Command>> commands) const {
+std::vector<ConfigFile::Setting> ConfigFile::settings(const ConfigTable& table, Command& command,
+                                                      Commands commands) const {
   std::vector<Setting> out;
-  for (const TomlEntry& entry : table.entries) {
-    Setting setting{flag_of(entry.key), entry};
-    if (setting.flag == "--config")
+  for (const ConfigEntry& entry : table.entries) {
+    const std::string name = "--" + entry.key;
+    if (name == "--config")
       refuse(entry.line, "config: expected an option, not the name of another file");
-    const Flag* known = find_flag(command.flags(), setting.flag);
-    if (!known) {
-      std::vector<std::string> keys, owners;
-      for (const Flag& flag : command.flags()) keys.push_back(key_of(flag.name, entry.key));
-      for (const auto& other : commands)
-        if (find_flag(other->flags(), setting.flag)) owners.emplace_back(other->entry().name);
+    const std::optional<Flag> flag = command.options().find(name);
+    if (!flag)
       refuse(entry.line,
              fmt::format("unknown key {} of {}{}", report::quote(entry.key), command.entry().name,
-                         owners.empty()
-                             ? report::did_you_mean(entry.key, keys)
-                             : fmt::format("; it belongs to {}", report::join(owners, ", "))));
-    }
-    setting.flag = known->name;
+                         option_hint(commands, command, name, 2)));
     for (const Setting& other : out)
-      if (other.flag == setting.flag)
+      if (other.flag.name == flag->name)
         refuse(entry.line, fmt::format("{}: expected once, got it in line {} too", entry.key,
                                        other.entry.line));
-    out.push_back(setting);
+    out.push_back({*flag, entry});
   }
   return out;
 }
 
 void ConfigFile::set(const Setting& setting, Command& command) const {
-  const TomlEntry& entry = setting.entry;
-  const Flag& flag = *find_flag(command.flags(), setting.flag);
-  const auto expect = [&](const std::string& rule) {
+  const auto& [flag, entry] = setting;
+  const auto expect = [&, &entry = entry](const std::string& rule) {
     refuse(entry.line,
            fmt::format("{}: expected {}, got {}", entry.key, rule, report::quote(entry.value)));
   };
-  const bool is_boolean = entry.kind == TomlEntry::Kind::boolean;
-  if (flag.value.empty()) {
-    if (!is_boolean) expect("true or false");
-    command.set_toggle(setting.flag, entry.value == "true");
-    return;
-  }
-  if (is_boolean) expect(fmt::format("a value ({})", flag.value));
-  if (entry.kind == TomlEntry::Kind::list && !flag.value.ends_with(",..."))
+  const bool is_boolean = entry.kind == ConfigEntry::Kind::boolean;
+  if (flag.value.empty() && !is_boolean) expect("true or false");
+  if (!flag.value.empty() && is_boolean) expect(fmt::format("a value ({})", flag.value));
+  if (entry.kind == ConfigEntry::Kind::list && !flag.value.ends_with(",..."))
     expect(fmt::format("one value ({}), not a list", flag.value));
   try {
-    command.parse(std::vector{setting.flag, entry.value});
+    command.options().set(flag.name, entry.value);
   } catch (const UsageError& error) {
     std::string message = error.what();
-    if (message.starts_with(setting.flag))
-      message = entry.key + message.substr(setting.flag.size());
+    if (message.starts_with(flag.name)) message = entry.key + message.substr(flag.name.size());
     refuse(entry.line, message);
   }
 }
 
-std::string ConfigFile::located(const std::string& message,
-                                std::span<const std::string> words) const {
+std::string ConfigFile::located(const std::string& message, Command& command) const {
   std::vector<std::string> places;
   for (const auto& [flag, entry] : applied_) {
-    if (std::find(words.begin(), words.end(), flag) != words.end()) continue;
-    if (message.starts_with(flag + ':'))
-      return fmt::format("{}: {}{}", place(entry.line), entry.key, message.substr(flag.size()));
-    if (names(message, flag)) places.push_back(fmt::format("{}: {}", flag, place(entry.line)));
+    const std::string& name = flag.name;
+    if (command.options().is_given(name)) continue;
+    if (message.starts_with(name + ':'))
+      return fmt::format("{}: {}{}", place(entry.line), entry.key, message.substr(name.size()));
+    if (names(message, name)) places.push_back(fmt::format("{}: {}", name, place(entry.line)));
   }
   return places.empty() ? message : fmt::format("{} ({})", message, report::join(places, ", "));
 }

@@ -1,18 +1,30 @@
 #pragma once
 
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "experiments/cli/command.h"
-#include "experiments/cli/toml.h"
 
 namespace experiments::cli {
 
-/// A --config file: option names as keys ("seq-len" or "seq_len"), lists for "4,8", true for a
-/// toggle. What stands before the first table is for the command that runs; a table is for the
-/// command of its name, and goes before that.
+/// A key of a --config file, with its value as a command line would have it.
+struct ConfigEntry {
+  enum class Kind { value, boolean, list };
+  std::string key;
+  std::string value;  // of a list: its items with commas between
+  Kind kind = Kind::value;
+  std::size_t line = 0;
+};
+
+struct ConfigTable {
+  std::string name;  // "" for what stands before the first table
+  std::size_t line = 0;
+  std::vector<ConfigEntry> entries = {};  // in the order of their lines
+};
+
+/// A --config file in TOML: option names as keys ("seq-len" or "seq_len"), lists for "4,8", true
+/// for a toggle. What stands before the first table is for the command that runs; a table is for
+/// the command of its name, and goes before that.
 class ConfigFile {
  public:
   /// IoError if `path` cannot be read, UsageError if it is no TOML.
@@ -20,28 +32,28 @@ class ConfigFile {
 
   /// Sets the options of `command`. The tables of other commands are checked, too. UsageError names
   /// file, line, key and rule: "run.toml:3: rows: expected ..., got '5x'".
-  void apply(std::span<const std::unique_ptr<Command>> commands, Command& command);
+  void apply(Commands commands, Command& command);
 
   /// The message of a check of options, with the place in the file of those that it names, unless
-  /// `words` of the command line give them.
-  std::string located(const std::string& message, std::span<const std::string> words) const;
+  /// the command line gives them.
+  std::string located(const std::string& message, Command& command) const;
 
  private:
   struct Setting {
-    std::string flag;  // "--rows", no alias
-    TomlEntry entry;
+    Flag flag;
+    ConfigEntry entry;
   };
 
-  void check_tables(std::span<const std::unique_ptr<Command>> commands) const;
+  void check_tables(Commands commands) const;
   /// The entries of `table` as options of `command`, each known and only once.
-  std::vector<Setting> settings(const TomlTable& table, Command& command,
-                                std::span<const std::unique_ptr<Command>> commands) const;
+  std::vector<Setting> settings(const ConfigTable& table, Command& command,
+                                Commands commands) const;
   void set(const Setting& setting, Command& command) const;
   [[noreturn]] void refuse(std::size_t line, const std::string& what) const;
   std::string place(std::size_t line) const;
 
   std::string shown_;
-  std::vector<TomlTable> tables_;
+  std::vector<ConfigTable> tables_;
   std::vector<Setting> applied_;
 };
 

@@ -1,5 +1,8 @@
 #include "experiments/cli/documents.h"
 
+#include "experiments/cli/completion.h"
+#include "experiments/cli/man_page.h"
+
 namespace experiments::cli {
 
 const std::vector<Document>& documents() {
@@ -17,13 +20,6 @@ const Document* find_document(std::string_view name) {
   for (const Document& document : documents())
     if (document.name == name) return &document;
   return nullptr;
-}
-
-std::string completion(Commands commands, const std::string& default_command,
-                       const std::string& shell) {
-  if (shell == "bash") return bash_completion(commands, default_command);
-  if (shell == "zsh") return zsh_completion(commands, default_command);
-  return fish_completion(commands, default_command);
 }
 
 }  // namespace experiments::cli

@@ -2,9 +2,16 @@
 
 #include <stdexcept>
 
-// What ends a run early; program.cpp turns each into its exit code. UsageError is in options.h.
+// What ends a run early; program.cpp turns each into its exit code.
 
 namespace experiments::cli {
+
+/// A mistake on the command line or in --config: one line that names option, value and rule. Exit
+/// code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// Input data that does not fit. Exit code 3.
 class DataError : public std::runtime_error {

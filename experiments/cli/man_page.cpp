@@ -1,3 +1,5 @@
+#include "experiments/cli/man_page.h"
+
 #include <fmt/format.h>
 
 #include "experiments/cli/documents.h"

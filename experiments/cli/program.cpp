@@ -8,10 +8,8 @@
 #include <string_view>
 
 #include "autograd/machine/parallel.h"
-#include "experiments/cli/command.h"
 #include "experiments/cli/command_line.h"
 #include "experiments/cli/config_file.h"
-#include "experiments/cli/documents.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/memory.h"
 #include "experiments/cli/output.h"
@@ -136,61 +134,36 @@ int run_command(Command& command, const std::string& line, const World& world) {
   return kCheckFailed;
 }
 
-/// run_command() with what lies under the options of the command line: those of --config, and under
-/// them those that the experiment knows of.
-int run_configured(std::span<const std::unique_ptr<Command>> commands, Command& command,
-                   const Request& request, const std::string& line, const World& world) {
-  command.parse(request.words);
+/// run_command() with what lies under the options of `words`: those of --config, and under them
+/// those that the experiment knows of.
+int run_configured(CommandLine& line, Command& command, std::span<const std::string> words,
+                   const World& world) {
   std::optional<ConfigFile> config;
   if (!command.common().config.empty()) config.emplace(command.common().config);
   const auto apply = [&] {
-    if (config) config->apply(commands, command);
-    command.parse(request.words);
+    if (config) config->apply(line.commands(), command);
+    line.parse(words);
   };
   if (config) apply();
   const std::vector<std::string> under = command.experiment().underlying_options();
   if (!under.empty()) {
-    command.parse(under);
+    line.set(command, under);
     apply();
   }
   try {
-    return run_command(command, line, world);
+    return run_command(command, command_text(words), world);
   } catch (const UsageError& error) {
     if (!config) throw;
-    throw UsageError(config->located(error.what(), request.words));
+    throw UsageError(config->located(error.what(), command));
   }
 }
 
 int dispatch(std::span<const std::string> words, const World& world) {
-  std::vector<std::unique_ptr<Command>> commands;
-  std::vector<Syntax> syntaxes;
-  for (const Entry& entry : world.entries) {
-    commands.push_back(std::make_unique<Command>(entry));
-    syntaxes.push_back({entry.name, commands.back()->flags()});
-  }
-  const Request request = arranged(words, syntaxes, world.default_command);
-  const Output terminal("-", world.out);
-  if (request.version) {
-    terminal.write(fmt::format("gradlab {}\n", version()));
-    return kDone;
-  }
-  if (request.help && !request.typed) {
-    terminal.write(program_help(commands, world.default_command));
-    return kDone;
-  }
-  if (const Document* document = find_document(request.document)) {
-    terminal.write(document->write(commands, world.default_command, request.part));
-    return kDone;
-  }
-  for (const auto& command : commands) {
-    if (command->entry().name != request.command) continue;
-    if (request.help) {
-      terminal.write(command_help(*command));
-      return kDone;
-    }
-    return run_configured(commands, *command, request, command_text(words), world);
-  }
-  throw std::logic_error("no command " + request.command);
+  CommandLine line(world.entries, world.default_command);
+  const CommandLine::Request request = line.parse(words);
+  if (request.command) return run_configured(line, *request.command, words, world);
+  Output("-", world.out).write(request.text);
+  return kDone;
 }
 
 }  // namespace

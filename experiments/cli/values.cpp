@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {
@@ -142,6 +143,27 @@ std::vector<Index> parse_sizes(std::string_view flag, std::string_view text, Ind
   if (const Index* size = first_repeated(sizes))
     refuse(flag, fmt::format("each size once, not {} twice", *size), text);
   return sizes;
+}
+
+nn::Scale parse_scale(std::string_view flag, std::string_view text) {
+  const std::optional<double> number = whole<double>(text);
+  if (number && std::isfinite(*number)) return nn::Scale::number(*number);
+  if (text != "none" && text != "sqrt_dk" && text != "sqrt" && text != "dk")
+    refuse(flag, "none, sqrt_dk, dk or a finite number", text);
+  return nn::Scale::parse(text);
+}
+
+std::vector<nn::Scale> parse_scales(std::string_view flag, std::string_view text) {
+  std::vector<nn::Scale> scales;
+  for (const std::string_view part : split(text, ',')) scales.push_back(parse_scale(flag, part));
+  if (const nn::Scale* scale = first_repeated(scales))
+    refuse(flag, fmt::format("each scale once, not {} twice", scale->name()), text);
+  return scales;
+}
+
+void require_divides(Index n_head, Index n_embd) {
+  if (n_embd % n_head != 0)
+    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
 }
 
 }  // namespace experiments::cli

@@ -7,12 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/cli/options.h"
+#include "autograd/array/shape.h"
+#include "nn/scale.h"
 
 // The texts of option values as numbers and names. Every function takes the option's name for its
 // message and throws UsageError: "--rows: expected a whole number in [1, 1000], got '5x'".
 
 namespace experiments::cli {
+
+using autograd::Index;
 
 Index parse_integer(std::string_view flag, std::string_view text, Index min, Index max);
 std::uint64_t parse_unsigned(std::string_view flag, std::string_view text,
@@ -27,5 +30,11 @@ std::vector<std::string> parse_choices(std::string_view flag, std::string_view t
 /// See Options::sizes; at most kMaxSizes of them, none twice.
 std::vector<Index> parse_sizes(std::string_view flag, std::string_view text, Index min, Index max);
 inline constexpr std::size_t kMaxSizes = 1000;
+nn::Scale parse_scale(std::string_view flag, std::string_view text);
+/// None twice.
+std::vector<nn::Scale> parse_scales(std::string_view flag, std::string_view text);
+
+/// UsageError unless --n-head divides --n-embd.
+void require_divides(Index n_head, Index n_embd);
 
 }  // namespace experiments::cli

@@ -1,14 +1,44 @@
 #include "experiments/report/text.h"
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 
 namespace experiments::report {
 namespace {
 
-unsigned byte_at(std::string_view text, std::size_t i) {
-  return static_cast<unsigned char>(text[i]);
+/// A character, or a byte that is none.
+struct Character {
+  std::string_view bytes;
+  std::int32_t code;  // -1 of a byte
+};
+
+/// The first character of `text`, which may not be empty; removes it.
+Character take(std::string_view& text) {
+  std::int32_t code = -1;
+  const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const auto size = static_cast<utf8proc_ssize_t>(text.size());
+  const auto length = std::max<utf8proc_ssize_t>(utf8proc_iterate(bytes, size, &code), 1);
+  const std::string_view character = text.substr(0, static_cast<std::size_t>(length));
+  text.remove_prefix(character.size());
+  return {character, code};
+}
+
+std::size_t width_of(const Character& c) {
+  return c.code < 0x80 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(c.code));
+}
+
+/// Characters that nobody sees but that turn the order of a line, break it or hide in it; the
+/// joiners U+200C and U+200D, which scripts need, are none of them.
+bool is_invisible(std::int32_t code) {
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP: return true;
+    case UTF8PROC_CATEGORY_CF: return code != 0x200c && code != 0x200d;
+    default: return false;
+  }
 }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -36,34 +66,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-bool is_control(std::string_view character) {
-  const unsigned first = byte_at(character, 0);
-  return first < 0x20 || first == 0x7f || (first == 0xc2 && byte_at(character, 1) < 0xa0);
-}
-
-/// Characters that nobody sees but that turn the order of a line, break it or hide in it; the
-/// joiners U+200C and U+200D, which scripts need, are none of them.
-bool is_invisible(std::string_view character) {
-  if (character == "\ufeff") return true;
-  if (character.size() != 3 || byte_at(character, 0) != 0xe2) return false;
-  const unsigned second = byte_at(character, 1), third = byte_at(character, 2);
-  if (second == 0x81) return third >= 0xa0 && third <= 0xaf;  // U+2060 to U+206F
-  return second == 0x80 &&
-         (third == 0x8b || third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae));
-}
-
 /// The first character of `text` as printable() shows it; removes it from `text`.
 std::string take_printable(std::string_view& text) {
-  const std::size_t length = utf8_length(text);
-  const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
-  text.remove_prefix(character.size());
-  if (length > 0 && !is_control(character) && !is_invisible(character))
-    return std::string(character);
-  if (character == "\n") return "\\n";
-  if (character == "\t") return "\\t";
+  const auto [bytes, code] = take(text);
+  if (code >= 0 && !is_invisible(code)) return std::string(bytes);
+  if (code == '\n') return "\\n";
+  if (code == '\t') return "\\t";
   std::string out;
-  for (std::size_t i = 0; i < character.size(); ++i)
-    out += fmt::format("\\x{:02x}", byte_at(character, i));
+  for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   return out;
 }
 
@@ -71,17 +81,8 @@ std::string take_printable(std::string_view& text) {
 
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
-  const unsigned first = byte_at(text, 0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte_at(text, i) & 0xc0) != 0x80) return 0;
-  const unsigned second = byte_at(text, 1);
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool surrogate = first == 0xed && second >= 0xa0;
-  const bool too_large = first == 0xf4 && second >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
+  const auto [bytes, code] = take(text);
+  return code < 0 ? 0 : bytes.size();
 }
 
 std::string printable(std::string_view text) {
@@ -99,6 +100,42 @@ std::string quote(std::string_view text, std::size_t limit) {
     out += shown;
   }
   return "'" + out + "'";
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) width += width_of(take(text));
+  return width;
+}
+
+std::vector<std::string> clusters(std::string_view text) {
+  std::vector<std::string> pieces;
+  std::int32_t before = 0, state = 0;
+  while (!text.empty()) {
+    const auto [bytes, code] = take(text);
+    if (pieces.empty() || utf8proc_grapheme_break_stateful(before, code, &state))
+      pieces.emplace_back(bytes);
+    else pieces.back() += bytes;
+    before = code;
+  }
+  return pieces;
+}
+
+std::string fitted(std::string_view text, std::size_t width, std::string_view cut) {
+  std::string out(text);
+  std::size_t used = display_width(text);
+  if (used > width) {
+    out.clear();
+    used = std::min(display_width(cut), width);
+    const std::size_t tail = used;
+    for (const std::string& piece : clusters(text)) {
+      if (used + display_width(piece) > width) break;
+      used += display_width(piece);
+      out += piece;
+    }
+    if (tail > 0) out += cut;
+  }
+  return out + std::string(width - used, ' ');
 }
 
 std::string shell_word(std::string_view text) {

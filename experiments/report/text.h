@@ -7,7 +7,7 @@
 #include <vector>
 
 // Text as the program shows it: bytes that came from outside are made harmless first, and nothing
-// here depends on the locale.
+// here depends on the locale. What characters are comes from utf8proc.
 
 namespace experiments::report {
 
@@ -27,7 +27,7 @@ std::string quote(std::string_view text, std::size_t limit = 40);
 /// on the one before it. Escape sequences are not known here.
 std::size_t display_width(std::string_view text);
 
-/// A character with the marks that stand on it, as one piece each.
+/// The grapheme clusters: a character with the marks that stand on it is one piece.
 std::vector<std::string> clusters(std::string_view text);
 
 /// `text` in exactly `width` columns: filled with blanks, or cut, which `cut` at its end tells.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "experiments/measure/theory.h"
 #include "experiments/measure/values.h"
@@ -20,32 +19,12 @@ constexpr Index kChannels = 768;        // of x, unless asked for
 // Sizes of a constant scale; beyond them f32 cannot hold the scores or their gradients.
 constexpr double kSmallestScale = 1e-30, kLargestScale = 1e30;
 
-/// UsageError where `a`, written `part`, is of a size that no run can work with.
-void check_size(double a, std::string_view part) {
-  const double size = std::abs(a);
+/// UsageError where a factor is of a size that no run can work with.
+void check_size(const nn::Scale& scale) {
+  const double size = std::abs(scale.factor(1));
   if (size == 0 || (size >= kSmallestScale && size <= kLargestScale)) return;
   throw UsageError(fmt::format("--scale: expected 0 or a number of size {} to {}, got {}",
-                               kSmallestScale, kLargestScale, report::quote(part)));
-}
-
-std::vector<nn::Scale> parse_scales(std::string_view text) {
-  std::vector<nn::Scale> scales;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view part = text.substr(begin, end - begin);
-    try {
-      scales.push_back(nn::Scale::parse(part));
-      check_size(scales.back().factor(1), part);
-    } catch (const autograd::ValueError&) {
-      throw UsageError(fmt::format("--scale: expected none, sqrt_dk, dk or a number, got {}",
-                                   report::quote(part)));
-    }
-    if (std::ranges::count(scales, scales.back()) > 1) {
-      throw UsageError(fmt::format("--scale: got {} twice", scales.back().name()));
-    }
-    begin = end + 1;
-  }
-  return scales;
+                               kSmallestScale, kLargestScale, report::quote(scale.name())));
 }
 
 /// "left as they are", "divided by sqrt(d_k)"
@@ -141,9 +120,9 @@ class Scaling : public Experiment {
   std::vector<Index> dk_{4, 8, 16, 32, 64, 128, 256, 512};
   Index seq_len_ = 16, rows_ = 4000;
   std::optional<Index> n_embd_;
-  std::string scale_ = "none,sqrt_dk", init_ = "unit";
+  std::string init_ = "unit";
+  std::vector<nn::Scale> scales_{nn::Scale::none(), nn::Scale::sqrt_dk()};
 
-  std::vector<nn::Scale> scales_;
   std::vector<Series> series_;     // one a scale
   std::vector<CellCheck> checks_;  // of all cells
 };
@@ -153,8 +132,7 @@ void Scaling::add_options(Options& options) {
   options.integer("--seq-len", seq_len_, 2, 65536, "keys a query attends to, T");
   options.integer("--rows", rows_, 1, 1'000'000'000,
                   "minimum number of queries (rows) for each size; a tenth of it with --quick");
-  options.text("--scale", scale_, "factors of the scores: none, sqrt_dk, dk or a number",
-               "SCALE,...");
+  options.scales("--scale", scales_, "factors of the scores");
   options.choice("--init", init_, {"unit", "lesson", "torch", "gpt2"},
                  "q, k, v ~ N(0,1), or x W by the rule of that name");
   options.integer("--n-embd", n_embd_, 1, 65536,
@@ -162,7 +140,7 @@ void Scaling::add_options(Options& options) {
 }
 
 void Scaling::validate(const Run&) {
-  parse_scales(scale_);
+  std::ranges::for_each(scales_, check_size);
   if (n_embd_ && init_ != "torch" && init_ != "gpt2")
     throw UsageError(fmt::format(
         "--n-embd: expected only with --init torch or gpt2, got {} with {}", *n_embd_, init_));
@@ -183,7 +161,7 @@ Setting Scaling::setting(Index d_k, const Run& run) const {
 double Scaling::bytes_needed(const Run& run) const {
   double most = 0;
   for (const Index d : dk_) {
-    most = std::max(most, bytes_of(setting(d, run), parse_scales(scale_).size(), run.threads));
+    most = std::max(most, bytes_of(setting(d, run), scales_.size(), run.threads));
   }
   return most;
 }
@@ -307,7 +285,6 @@ Report Scaling::report(const Run& run) const {
 
 Report Scaling::run(const Run& run) {
   std::ranges::sort(dk_);
-  scales_ = parse_scales(scale_);
   series_.assign(scales_.size(), {});
   checks_.clear();
   for (std::size_t i = 0; i < dk_.size(); ++i) {

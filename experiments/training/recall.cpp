@@ -31,15 +31,14 @@ class Recall : public Experiment {
   }
 
   std::vector<Index> dk_{16, 64, 256};
-  std::vector<std::string> scales_{"none", "sqrt_dk", "dk"};
+  std::vector<nn::Scale> scales_{nn::Scale::none(), nn::Scale::sqrt_dk(), nn::Scale::dk()};
   Index seeds_ = 3;
   RecallSetting setting_;
 };
 
 void Recall::add_options(Options& options) {
   options.sizes("--dk", dk_, 1, 4096, "head sizes d, in channels");
-  options.choices("--scale", scales_, {"none", "sqrt_dk", "dk"},
-                  "factors of the scores: 1, 1/sqrt(d) or 1/d");
+  options.scales("--scale", scales_, "factors of the scores");
   options.integer("--seeds", seeds_, 1, 100, "runs of each size and scale; 1 with --quick");
   options.integer("--max-iters", setting_.max_iters, 1, 1'000'000,
                   "training steps after which runs end; at most 100 with --quick");
@@ -82,10 +81,10 @@ std::vector<RecallRun> Recall::runs(const Run& run) const {
   std::vector<RecallRun> all;
   for (Index i = 0; i < seeds(run); ++i) {
     for (const Index d_k : dk_) {
-      for (const std::string& scale : scales_) {
+      for (const nn::Scale& scale : scales_) {
         RecallSetting s = setting_;
         s.d_k = d_k;
-        s.scale = nn::Scale::parse(scale);
+        s.scale = scale;
         s.seed = run.seed + static_cast<std::uint64_t>(i);
         s.dtype = run.dtype;
         s.max_iters = max_iters(run);

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 
+<<<<<<< HEAD
 #include "experiments/registry.h"
+=======
+#include "experiments/cli/values.h"
+#include "experiments/experiment.h"
+>>>>>>> 6b52b1a (cli: CLI11 parses, toml++ reads --config)
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_layers.h"
@@ -115,11 +120,7 @@ std::vector<std::string> Summary::underlying_options() {
   return words;
 }
 
-void Summary::validate(const Run&) {
-  if (n_embd_ % n_head_ != 0) {
-    throw UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head_, n_embd_));
-  }
-}
+void Summary::validate(const Run&) { cli::require_divides(n_head_, n_embd_); }
 
 nn::GPTConfig Summary::config(const Run& run) const {
   nn::GPTConfig config = base_;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "experiments/cli/errors.h"
+#include "experiments/cli/values.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 
@@ -194,19 +195,12 @@ void TrainConfig::validate() const {
         fmt::format("--data: expected a path in printable UTF-8, got {}", report::quote(data)));
   }
   if (data.empty()) make_task(task_name(), task_options());
-  if (n_embd % n_head != 0) {
-    throw cli::UsageError(fmt::format("--n-head {} does not divide --n-embd {}", n_head, n_embd));
-  }
+  cli::require_divides(n_head, n_embd);
   if (min_lr > learning_rate) {
     throw cli::UsageError(fmt::format("--min-lr: expected at most --learning-rate {}, got {}",
                                       learning_rate, min_lr));
   }
-  try {
-    nn::Scale::parse(scale);
-  } catch (const autograd::ValueError&) {
-    throw cli::UsageError(fmt::format(
-        "--scale: expected none, sqrt_dk, dk or a finite number, got {}", report::quote(scale)));
-  }
+  cli::parse_scale("--scale", scale);
 }
 
 nn::Schedule TrainConfig::lr_schedule() const {

@@ -165,7 +165,7 @@ TEST(AttentionCommand, RefusesWhatItCannotShow) {
       {{"--text", many}, "error: --text: expected 1 to 64 words, got 65 in"},
       {{"--text", "a b", "--row", "2"}, "--row: expected a whole number in [0, 1], got '2'"},
       {{"--head", "4", "--step"}, "error: --head: expected less than --n-head 4, got 4\n"},
-      {{"--scale", "half"}, "--scale: expected none, sqrt_dk, dk or a number, got 'half'"},
+      {{"--scale", "half"}, "--scale: expected none, sqrt_dk, dk or a finite number, got 'half'"},
       {{"--n-embd", "65536", "--heads", "1"}, "80 %"},
   };
   for (const auto& c : cases) {

@@ -193,7 +193,7 @@ TEST(Documents, TakeNothingElse) {
                {{"completion", "bash", "zsh"}, "completion: unexpected word 'zsh'"},
                {{"completion", "--out", "x"}, "'--out'"},
                {{"man", "scaling"}, "man: unexpected word 'scaling'"},
-               {{"man", "--out", "x"}, "man: unexpected word '--out'"},
+               {{"man", "--out", "x"}, "man: takes no options, got '--out'"},
                {{"--seed", "1", "man"}, "man: takes no options, got '--seed'"},
                {{"scaling", "man"}, "unexpected word 'man'"},
                {{"completoin"}, "did you mean 'completion'"}};

@@ -121,7 +121,8 @@ const Bad kBad[] = {
     {{"scaling", "--dk", "8,8"}, {"--dk", "8 twice"}},
     {{"scaling", "--dk", "1:65536:+1"}, {"--dk", "1000"}},
     {{"scaling", "--dk", "4;8"}, {"--dk", "'4;8'"}},
-    {{"scaling", "--scale", "1e308"}, {"--scale", "0 or a number of size 1e-30 to 1e+30", "1e308"}},
+    {{"scaling", "--scale", "1e308"},
+     {"--scale", "0 or a number of size 1e-30 to 1e+30", "1e+308"}},
     {{"scaling", "--scale", "none,-1e-320"}, {"--scale", "'-1e-320'"}},
     // options that would count for nothing
     {{"scaling", "--n-embd", "64"}, {"--n-embd", "--init torch or gpt2", "64", "unit"}},

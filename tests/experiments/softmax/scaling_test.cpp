@@ -66,11 +66,12 @@ TEST(Scaling, HasARowASizeAndScale) {
 
 TEST(Scaling, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of({"--scale", "none,x"}),
-            "--scale: expected none, sqrt_dk, dk or a number, got 'x'");
+            "--scale: expected none, sqrt_dk, dk or a finite number, got 'x'");
   EXPECT_EQ(error_of({"--scale", "none,"}),
-            "--scale: expected none, sqrt_dk, dk or a number, got ''");
-  EXPECT_EQ(error_of({"--scale", "sqrt,sqrt_dk"}), "--scale: got sqrt_dk twice");
-  for (const char* scale : {"1e308", "1.1e30", "-2e30", "1e-320", "-0.9e-30"})
+            "--scale: expected none, sqrt_dk, dk or a finite number, got ''");
+  EXPECT_EQ(error_of({"--scale", "sqrt,sqrt_dk"}),
+            "--scale: expected each scale once, not sqrt_dk twice, got 'sqrt,sqrt_dk'");
+  for (const char* scale : {"1e+308", "1.1e+30", "-2e+30", "1e-320", "-9e-31"})
     EXPECT_EQ(
         error_of({"--scale", scale}),
         fmt::format("--scale: expected 0 or a number of size 1e-30 to 1e+30, got '{}'", scale));

@@ -35,29 +35,29 @@ void check_beta(const std::string& type, int which, double beta) {
 
 }  // namespace
 
-Adam::Adam(std::string type, std::vector<ParameterGroup> groups, const AdamConfig& config,
+Adam::Adam(std::string type, std::vector<ParameterGroup> groups, const AdamOptions& options,
            Decay decay)
-    : Optimizer(std::move(type), std::move(groups), {config.lr, config.weight_decay, config.eps},
+    : Optimizer(std::move(type), std::move(groups), {options.lr, options.weight_decay, options.eps},
                 {"exp_avg", "exp_avg_sq"}),
-      betas_(config.betas),
+      betas_(options.betas),
       decay_(decay) {
   check_beta(this->type(), 0, betas_[0]);
   check_beta(this->type(), 1, betas_[1]);
 }
 
-Adam::Adam(std::vector<ParameterGroup> groups, const AdamConfig& config)
-    : Adam("Adam", std::move(groups), config, Decay::coupled) {}
+Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)
+    : Adam("Adam", std::move(groups), options, Decay::coupled) {}
 
-Adam::Adam(std::vector<NamedParameter> parameters, const AdamConfig& config)
-    : Adam(std::vector<ParameterGroup>{{std::move(parameters)}}, config) {}
+Adam::Adam(std::vector<NamedParameter> parameters, const AdamOptions& options)
+    : Adam(std::vector<ParameterGroup>{{std::move(parameters)}}, options) {}
 
 void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
-                  const Settings& settings) {
+                  const GroupOptions& group) {
   const auto t = static_cast<double>(steps());
-  const double decay = settings.weight_decay;
+  const double decay = group.weight_decay;
   const double l2 = decay_ == Decay::coupled ? decay : 0.0;
-  const double keep = decay_ == Decay::decoupled ? 1.0 - settings.lr * decay : 1.0;
-  const double rate = settings.lr / (1.0 - std::pow(betas_[0], t));
+  const double keep = decay_ == Decay::decoupled ? 1.0 - group.lr * decay : 1.0;
+  const double rate = group.lr / (1.0 - std::pow(betas_[0], t));
   const double root = 1.0 / std::sqrt(1.0 - std::pow(betas_[1], t));
   autograd::dispatch_float(p.dtype(), "Adam", [&](auto tag) {
     using T = decltype(tag);
@@ -65,7 +65,7 @@ void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
                               .keep = T(keep),
                               .rate = T(rate),
                               .root = T(root),
-                              .eps = T(settings.eps),
+                              .eps = T(group.eps),
                               .beta1 = T(betas_[0]),
                               .beta2 = T(betas_[1]),
                               .share1 = T(1 - betas_[0]),
@@ -83,11 +83,11 @@ void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
   });
 }
 
-AdamW::AdamW(std::vector<ParameterGroup> groups, const AdamWConfig& config)
-    : Adam("AdamW", std::move(groups), {config.lr, config.betas, config.eps, config.weight_decay},
-           Decay::decoupled) {}
+AdamW::AdamW(std::vector<ParameterGroup> groups, const AdamWOptions& options)
+    : Adam("AdamW", std::move(groups),
+           {options.lr, options.betas, options.eps, options.weight_decay}, Decay::decoupled) {}
 
-AdamW::AdamW(std::vector<NamedParameter> parameters, const AdamWConfig& config)
-    : AdamW(std::vector<ParameterGroup>{{std::move(parameters)}}, config) {}
+AdamW::AdamW(std::vector<NamedParameter> parameters, const AdamWOptions& options)
+    : AdamW(std::vector<ParameterGroup>{{std::move(parameters)}}, options) {}
 
 }  // namespace nn

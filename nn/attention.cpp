@@ -29,12 +29,10 @@ Tensor weights_of(const Tensor& scores, const AttentionOptions& options) {
   return masked_softmax(scores, mask, /*dim=*/-1);
 }
 
-void retain_grad(Tensor t) {
-  if (t.requires_grad()) t.retain_grad();
-}
+thread_local AttentionTrace* newest_trace = nullptr;
 
-LinearOptions linear_options(const AttentionConfig& config) {
-  return {.bias = config.bias, .init = config.init, .dtype = config.dtype};
+LinearOptions linear_options(const MultiHeadAttentionOptions& options) {
+  return {.bias = options.bias, .init = options.init, .dtype = options.dtype};
 }
 
 }  // namespace
@@ -45,71 +43,101 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   const double a = options.scale.factor(q.size(-1));
   const Tensor scores = matmul(q, k.transpose(-2, -1)) * a;  // (..., T, S)
   const Tensor weights = weights_of(scores, options);
-  if (options.trace) {
-    *options.trace = {q, k, v, scores, weights};
-    for (const Tensor& t : {q, k, v, scores, weights}) retain_grad(t);
+  if (AttentionTrace* trace = AttentionTrace::newest()) {
+    for (Tensor t : {q, k, v, scores, weights}) {
+      if (t.requires_grad()) t.retain_grad();
+    }
+    trace->add({autograd::Scope::path(), q, k, v, scores, weights});
   }
   const Tensor kept = options.dropout ? (*options.dropout)(weights) : weights;
   return matmul(kept, v);  // (..., T, E)
 }
 
-MultiHeadAttention::MultiHeadAttention(const AttentionConfig& config, Generator& generator)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
+                                       Generator& generator)
     : Module("MultiHeadAttention"),
-      config_(checked(config)),
+      options_(checked(options)),
       qkv_(register_module<Linear>(
-          "qkv", config.n_embd, autograd::checked_product(3, config.n_embd, "attention: 3 n_embd"),
-          linear_options(config), generator)),
-      proj_(register_module<Linear>("proj", config.n_embd, config.n_embd, linear_options(config),
+          "qkv", options.n_embd,
+          autograd::checked_product(3, options.n_embd, "attention: 3 n_embd"),
+          linear_options(options), generator)),
+      proj_(register_module<Linear>("proj", options.n_embd, options.n_embd, linear_options(options),
                                     generator)),
-      attn_dropout_(register_module<Dropout>("attn_dropout", config.dropout, generator)),
-      resid_dropout_(register_module<Dropout>("resid_dropout", config.dropout, generator)) {
-  if (config.qk_norm == QkNorm::no) return;
-  const LayerNormOptions options{.bias = Bias::no, .dtype = config.dtype};
-  q_norm_ = &register_module<LayerNorm>("q_norm", config.head_size(), options);
-  k_norm_ = &register_module<LayerNorm>("k_norm", config.head_size(), options);
+      attn_dropout_(register_module<Dropout>("attn_dropout", options.dropout, generator)),
+      resid_dropout_(register_module<Dropout>("resid_dropout", options.dropout, generator)) {
+  if (options.qk_norm == QkNorm::no) return;
+  const LayerNormOptions norm{.bias = Bias::no, .dtype = options.dtype};
+  q_norm_ = &register_module<LayerNorm>("q_norm", options.head_size(), norm);
+  k_norm_ = &register_module<LayerNorm>("k_norm", options.head_size(), norm);
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, AttentionTrace* trace) {
+Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& mask) {
   const ModuleScope scope(*this);
-  return forward(x, Tensor(), trace);
+  return forward(x, mask);
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& mask, AttentionTrace* trace) {
-  const ModuleScope scope(*this);
-  return forward(x, mask, trace);
+Tensor MultiHeadAttention::forward(const Tensor& x, const Tensor& mask) {
+  (void)x.dims<3>("MultiHeadAttention: x is (B, T, n_embd)");
+  const Tensor qkv = qkv_(x);  // (B, T, 3 C)
+  const bool scores_are_asked_for = AttentionTrace::newest() || mask.defined() || q_norm_;
+  const Tensor y = scores_are_asked_for ? heads(qkv, mask) : fused_heads(qkv);
+  return resid_dropout_(proj_(y));  // (B, T, C)
 }
 
-Tensor MultiHeadAttention::forward(const Tensor& x, const Tensor& mask, AttentionTrace* trace) {
-  const auto [B, T, C] = x.dims<3>("MultiHeadAttention: x is (B, T, n_embd)");
-  const Index H = config_.n_head, D = config_.head_size();
+Tensor MultiHeadAttention::heads(const Tensor& qkv, const Tensor& mask) {
+  const Index B = qkv.size(0), T = qkv.size(1);
+  const Index C = options_.n_embd, H = options_.n_head, D = options_.head_size();
 
-  const Tensor qkv = qkv_(x);                   // (B, T, 3 C)
-  if (!trace && !mask.defined() && !q_norm_) {  // nobody asks for scores: they are never whole
-    const double p = attn_dropout_.training() ? attn_dropout_.p() : 0.0;
-    return resid_dropout_(proj_(fused_attention(qkv, {.n_head = H,
-                                                      .scale = config_.scale.factor(D),
-                                                      .causal = config_.causal,
-                                                      .dropout = p,
-                                                      .generator = &attn_dropout_.generator()})));
-  }
-  auto [q, k, v] = split<3>(qkv, config_.n_embd, /*dim=*/-1);  // each (B, T, C)
-  q = q.reshape({B, T, H, D}).transpose(1, 2);                 // (B, H, T, D)
+  auto [q, k, v] = split<3>(qkv, C, /*dim=*/-1);  // each (B, T, C)
+  q = q.reshape({B, T, H, D}).transpose(1, 2);    // (B, H, T, D)
   k = k.reshape({B, T, H, D}).transpose(1, 2);
   v = v.reshape({B, T, H, D}).transpose(1, 2);
   if (q_norm_) q = (*q_norm_)(q), k = (*k_norm_)(k);
 
   const Tensor y = attention(q, k, v,
-                             {.scale = config_.scale,
-                              .causal = config_.causal,
+                             {.scale = options_.scale,
+                              .causal = options_.causal,
                               .mask = mask,
-                              .dropout = &attn_dropout_,
-                              .trace = trace});                        // (B, H, T, D)
-  return resid_dropout_(proj_(y.transpose(1, 2).reshape({B, T, C})));  // heads side by side again
+                              .dropout = &attn_dropout_});  // (B, H, T, D)
+  return y.transpose(1, 2).reshape({B, T, C});              // heads side by side again
+}
+
+// The same to rounding, in one op that never makes the scores of all queries at once.
+Tensor MultiHeadAttention::fused_heads(const Tensor& qkv) {
+  return fused_attention(qkv, {.n_head = options_.n_head,
+                               .scale = options_.scale.factor(options_.head_size()),
+                               .causal = options_.causal,
+                               .dropout = attn_dropout_.training() ? attn_dropout_.p() : 0.0,
+                               .generator = &attn_dropout_.generator()});
 }
 
 std::string MultiHeadAttention::details() const {
-  return fmt::format("n_embd {}, n_head {}, scale {}{}", config_.n_embd, config_.n_head,
-                     config_.scale.name(), config_.causal == Causal::yes ? ", causal" : "");
+  return fmt::format("n_embd {}, n_head {}, scale {}{}", options_.n_embd, options_.n_head,
+                     options_.scale.name(), options_.causal == Causal::yes ? ", causal" : "");
+}
+
+// --- the trace
+
+AttentionTrace::AttentionTrace() : outer_(std::exchange(newest_trace, this)) {}
+
+AttentionTrace::~AttentionTrace() { newest_trace = outer_; }
+
+AttentionTrace* AttentionTrace::newest() { return newest_trace; }
+
+const TracedAttention& AttentionTrace::operator[](Index i) const {
+  const auto size = static_cast<Index>(calls_.size());
+  if (i < 0 || i >= size) {
+    autograd::fail<autograd::ValueError>("AttentionTrace: call {} is not in [0, {})", i, size);
+  }
+  return calls_[static_cast<std::size_t>(i)];
+}
+
+const TracedAttention& AttentionTrace::at(std::string_view path) const {
+  for (const TracedAttention& call : calls_) {
+    if (call.path == path) return call;
+  }
+  autograd::fail<autograd::ValueError>("AttentionTrace: none of its {} calls was in '{}'",
+                                       calls_.size(), path);
 }
 
 }  // namespace nn

@@ -1,28 +1,56 @@
 #pragma once
 
+#include <deque>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "nn/config.h"
 #include "nn/dropout.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
+#include "nn/options.h"
 
 namespace nn {
 
-/// What attention computed on the way. After backward each has its gradient in .grad(), unless it
-/// needs none. Keeps the graph alive as long as it lives.
-struct AttentionTrace {
-  Tensor q, k, v;  // as given to attention(): one head a matrix
-  Tensor scores;   // scaled: what softmax is given
-  Tensor weights;  // what softmax gives, before dropout; rows sum to one
+/// What one call of attention() computed on the way. After backward each has its gradient in
+/// .grad(), unless it needs none.
+struct TracedAttention {
+  std::string path;  // of the module that called: "GPT.h.0.attn"
+  Tensor q, k, v;    // as given to attention(): one head a matrix
+  Tensor scores;     // scaled: what softmax is given
+  Tensor weights;    // what softmax gives, before dropout; rows sum to one
+};
+
+/// While it lives, it keeps what every attention() call of this thread computes, first to last:
+///   const nn::AttentionTrace trace;
+///   model(tokens);
+///   trace[0].weights
+/// It keeps the graphs alive too. Layers then make the matrices that they do without else, so that
+/// their results are the same to rounding only. Of several, the newest alone records.
+class AttentionTrace {
+ public:
+  AttentionTrace();
+  ~AttentionTrace();
+  AttentionTrace(const AttentionTrace&) = delete;
+  AttentionTrace& operator=(const AttentionTrace&) = delete;
+
+  static AttentionTrace* newest();  // of this thread; null if there is none
+  void add(TracedAttention call) { calls_.push_back(std::move(call)); }
+
+  const std::deque<TracedAttention>& calls() const { return calls_; }
+  const TracedAttention& operator[](Index i) const;        // ValueError unless there is one
+  const TracedAttention& at(std::string_view path) const;  // the first of a path; ValueError
+
+ private:
+  AttentionTrace* outer_;
+  std::deque<TracedAttention> calls_;  // references to them stay valid
 };
 
 struct AttentionOptions {
   Scale scale = Scale::sqrt_dk();
-  Causal causal = Causal::no;       // query t sees keys 0 to t
-  Tensor mask = {};                 // b8, broadcasts to (..., T, S): true where a query may look
-  Dropout* dropout = nullptr;       // for the weights; none if null
-  AttentionTrace* trace = nullptr;  // filled unless null
+  Causal causal = Causal::no;  // query t sees keys 0 to t
+  Tensor mask = {};            // b8, broadcasts to (..., T, S): true where a query may look
+  Dropout* dropout = nullptr;  // for the weights; none if null
 };
 
 /// Scaled dot-product attention, softmax(a q k^T) v (Vaswani et al., "Attention is all you need",
@@ -34,31 +62,31 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 /// Multi-head self-attention, (B, T, n_embd) -> (B, T, n_embd): n_head attentions side by side,
 /// each on its own head_size channels of one fused projection. Every position sees every other,
-/// unless the config is causal. Parameters: qkv.weight (3 n_embd, n_embd), [qkv.bias], proj.weight
-/// (n_embd, n_embd), [proj.bias]: 4 n_embd^2 numbers, and 4 n_embd more with biases; with qk_norm
-/// also q_norm.weight and k_norm.weight (head_size), shared by the heads.
+/// unless the options are causal. Without a trace, a mask and qk_norm no (T, T) matrix is ever
+/// whole. Parameters: qkv.weight (3 n_embd, n_embd), [qkv.bias], proj.weight (n_embd, n_embd),
+/// [proj.bias]: 4 n_embd^2 numbers, and 4 n_embd more with biases; with qk_norm also q_norm.weight
+/// and k_norm.weight (head_size), shared by the heads.
 class MultiHeadAttention : public Module {
  public:
-  /// ValueError as checked(config) throws.
-  explicit MultiHeadAttention(const AttentionConfig& config,
+  /// ValueError as checked(options) throws.
+  explicit MultiHeadAttention(const MultiHeadAttentionOptions& options,
                               Generator& generator = autograd::default_generator());
 
   using Module::operator();
-  /// The same to rounding, and the trace of it: q, k, v are (B, H, T, D), scores and weights (B, H,
-  /// T, T). Without a trace, a mask and qk_norm no such matrix is ever whole.
-  Tensor operator()(const Tensor& x, AttentionTrace* trace);
-  /// The same where `mask` (b8, broadcasts to (B, H, T, T)) is true, and the config allows.
-  Tensor operator()(const Tensor& x, const Tensor& mask, AttentionTrace* trace = nullptr);
+  /// The same where `mask` (b8, broadcasts to (B, H, T, T)) is true, and the options allow.
+  Tensor operator()(const Tensor& x, const Tensor& mask);
 
-  const AttentionConfig& config() const { return config_; }
+  const MultiHeadAttentionOptions& options() const { return options_; }
   const Linear& proj() const { return proj_; }
 
  private:
-  Tensor forward(const Tensor& x) override { return forward(x, Tensor(), nullptr); }
-  Tensor forward(const Tensor& x, const Tensor& mask, AttentionTrace* trace);
+  Tensor forward(const Tensor& x) override { return forward(x, Tensor()); }
+  Tensor forward(const Tensor& x, const Tensor& mask);
+  Tensor heads(const Tensor& qkv, const Tensor& mask);
+  Tensor fused_heads(const Tensor& qkv);
   std::string details() const override;
 
-  AttentionConfig config_;
+  MultiHeadAttentionOptions options_;
   Linear& qkv_;  // q, k and v at once
   Linear& proj_;
   Dropout& attn_dropout_;

@@ -3,39 +3,35 @@
 namespace nn {
 namespace {
 
-LayerNormOptions norm_options(const AttentionConfig& config) {
-  return {.bias = config.bias, .dtype = config.dtype};
+LayerNormOptions norm_options(const MultiHeadAttentionOptions& options) {
+  return {.bias = options.bias, .dtype = options.dtype};
 }
 
-MlpOptions mlp_options(const BlockConfig& config) {
-  const AttentionConfig& a = config.attention;
+MLPOptions mlp_options(const BlockOptions& options) {
+  const MultiHeadAttentionOptions& a = options.attention;
   return {
-      .dropout = a.dropout, .bias = a.bias, .gelu = config.gelu, .init = a.init, .dtype = a.dtype};
+      .dropout = a.dropout, .bias = a.bias, .gelu = options.gelu, .init = a.init, .dtype = a.dtype};
 }
 
 }  // namespace
 
-Block::Block(const BlockConfig& config, Generator& generator)
+Block::Block(const BlockOptions& options, Generator& generator)
     : Module("Block"),
-      norm_(config.norm),
-      ln_1_(register_module<LayerNorm>("ln_1", config.attention.n_embd,
-                                       norm_options(config.attention))),
-      attn_(register_module<MultiHeadAttention>("attn", config.attention, generator)),
-      ln_2_(register_module<LayerNorm>("ln_2", config.attention.n_embd,
-                                       norm_options(config.attention))),
-      mlp_(register_module<Mlp>("mlp", config.attention.n_embd, mlp_options(config), generator)) {}
-
-Tensor Block::operator()(const Tensor& x, AttentionTrace* trace) {
-  const ModuleScope scope(*this);
-  return forward(x, trace);
+      norm_(options.norm),
+      ln_1_(register_module<LayerNorm>("ln_1", options.attention.n_embd,
+                                       norm_options(options.attention))),
+      attn_(register_module<MultiHeadAttention>("attn", options.attention, generator)),
+      ln_2_(register_module<LayerNorm>("ln_2", options.attention.n_embd,
+                                       norm_options(options.attention))),
+      mlp_(register_module<MLP>("mlp", options.attention.n_embd, mlp_options(options), generator)) {
 }
 
-Tensor Block::forward(const Tensor& x, AttentionTrace* trace) {
+Tensor Block::forward(const Tensor& x) {
   if (norm_ == NormPosition::post) {
-    const Tensor h = ln_1_(x + attn_(x, trace));
+    const Tensor h = ln_1_(x + attn_(x));
     return ln_2_(h + mlp_(h));
   }
-  const Tensor h = x + attn_(ln_1_(x), trace);
+  const Tensor h = x + attn_(ln_1_(x));
   return h + mlp_(ln_2_(h));
 }
 

@@ -1,6 +1,6 @@
 #include "nn/dropout.h"
 
-#include "nn/config.h"
+#include "nn/options.h"
 
 namespace nn {
 namespace {
@@ -19,7 +19,7 @@ Generator forked(Generator& parent) {
 }  // namespace
 
 Dropout::Dropout(double p, Generator& generator)
-    : Module("Dropout"), p_(p), generator_(forked(generator)) {
+    : Module("Dropout"), p_(p), generator_(register_generator(forked(generator))) {
   check_probability(p, "Dropout");
 }
 

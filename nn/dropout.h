@@ -22,7 +22,7 @@ class Dropout : public Module {
   std::string details() const override;
 
   double p_;
-  Generator generator_;
+  Generator& generator_;
 };
 
 }  // namespace nn

@@ -9,7 +9,8 @@ Embedding::Embedding(Index count, Index n_embd, const EmbeddingOptions& options,
     autograd::fail<autograd::ValueError>("Embedding: sizes must be at least 1, got {} of {}", count,
                                          n_embd);
   }
-  const Initializer init{options.init, options.dtype, generator};
+  const Init rule = options.init == Init::torch ? Init::lesson : options.init;  // N(0, 1)
+  const Initializer init{rule, options.dtype, generator};
   weight_ = register_parameter("weight", init.weight({count, n_embd}, n_embd));
 }
 

@@ -2,15 +2,10 @@
 
 #include <string>
 
-#include "nn/init.h"
 #include "nn/module.h"
+#include "nn/options.h"
 
 namespace nn {
-
-struct EmbeddingOptions {
-  Init init = Init::gpt2;
-  DType dtype = DType::f32;
-};
 
 /// A table of vectors, looked up by index: i64 (...) -> (..., n_embd). An index outside
 /// [0, count) is a ValueError. Parameter: weight (count, n_embd).

@@ -8,6 +8,8 @@
 namespace nn {
 
 /// How a weight with fan_in inputs an output starts. Biases start at zero but under torch.
+/// An Embedding has no inputs to count: it takes fan_in to be n_embd, and under torch starts at
+/// N(0, 1), as PyTorch's does.
 enum class Init {
   lesson,  // N(0, 1)
   torch,   // U(-b, b) with b = 1 / sqrt(fan_in), biases too: what PyTorch's Linear does by default

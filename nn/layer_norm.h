@@ -3,14 +3,9 @@
 #include <string>
 
 #include "nn/module.h"
+#include "nn/options.h"
 
 namespace nn {
-
-struct LayerNormOptions {
-  Bias bias = Bias::yes;
-  double eps = 1e-5;
-  DType dtype = DType::f32;
-};
 
 /// Normalisation of the last dim: (x - mean) / sqrt(variance + eps) * weight + bias, (..., size) ->
 /// (..., size). Parameters: weight (size), ones at first; bias (size), zeros, unless it is off.

@@ -2,16 +2,10 @@
 
 #include <string>
 
-#include "nn/init.h"
 #include "nn/module.h"
+#include "nn/options.h"
 
 namespace nn {
-
-struct LinearOptions {
-  Bias bias = Bias::yes;
-  Init init = Init::torch;
-  DType dtype = DType::f32;
-};
 
 /// (..., in) -> (..., out): x weight^T + bias.
 /// Parameters: weight (out, in); bias (out), unless it is off.

@@ -3,23 +3,23 @@
 namespace nn {
 namespace {
 
-LinearOptions linear_options(const MlpOptions& options) {
+LinearOptions linear_options(const MLPOptions& options) {
   return {.bias = options.bias, .init = options.init, .dtype = options.dtype};
 }
 
 }  // namespace
 
-Mlp::Mlp(Index n_embd, const MlpOptions& options, Generator& generator)
-    : Module("Mlp"),
+MLP::MLP(Index n_embd, const MLPOptions& options, Generator& generator)
+    : Module("MLP"),
       gelu_(options.gelu),
       fc_(register_module<Linear>("fc", n_embd,
-                                  autograd::checked_product(4, n_embd, "Mlp: 4 n_embd"),
+                                  autograd::checked_product(4, n_embd, "MLP: 4 n_embd"),
                                   linear_options(options), generator)),
       proj_(
           register_module<Linear>("proj", 4 * n_embd, n_embd, linear_options(options), generator)),
       dropout_(register_module<Dropout>("dropout", options.dropout, generator)) {}
 
-Tensor Mlp::forward(const Tensor& x) {
+Tensor MLP::forward(const Tensor& x) {
   const Tensor h = gelu(fc_(x), gelu_);  // (..., 4 n_embd)
   return dropout_(proj_(h));
 }

@@ -70,6 +70,11 @@ Tensor Module::register_parameter(std::string name, Tensor value) {
   return value;
 }
 
+Generator& Module::register_generator(const Generator& generator) {
+  if (generator_) fail<ValueError>("{}: has a generator already", type_);
+  return generator_.emplace(generator);
+}
+
 std::string Module::path() const { return path_below(nullptr); }
 
 // Empty for the ancestor itself; from the root where this is not below it.
@@ -87,6 +92,17 @@ std::vector<NamedModule> Module::named_modules() {
     }
   }
   return all;
+}
+
+GeneratorStates Module::generators() const {
+  GeneratorStates states;
+  if (generator_) states.emplace("", generator_->state());
+  for (const auto& child : children_) {
+    for (const auto& [name, state] : child->generators()) {
+      states.emplace(joined(child->name_, name), state);
+    }
+  }
+  return states;
 }
 
 void Module::set_training(bool training) {

@@ -29,6 +29,10 @@ struct NamedModule {
 /// Parameter values by name: what a checkpoint holds.
 using State = std::map<std::string, Tensor>;
 
+/// Where the random numbers of each module stand, by its name in the tree
+/// ("h.0.attn.attn_dropout").
+using GeneratorStates = std::map<std::string, Generator::State>;
+
 /// While it lives, the engine's scope is the path of a module in its tree ("GPT.h.0.attn.qkv"),
 /// which nodes and errors quote. Thread-local, as Scope is.
 class ModuleScope {
@@ -80,6 +84,11 @@ class Module {
   /// unexpected keys, ShapeError and DTypeError the parameter and both sides. Changes nothing
   /// when it throws.
   void load_state(const State& state);
+  /// Those of the modules that have a generator.
+  GeneratorStates generators() const;
+  /// Puts them back: what is random comes again. ValueError unless there is one for each such
+  /// module and no other; then nothing has changed.
+  void set_generators(const GeneratorStates& states);
 
   // --- the tree
   std::vector<NamedModule> named_modules();  // itself first, then each child with all below it
@@ -104,6 +113,8 @@ class Module {
   }
   /// The same tensor, from now on a parameter: it requires a gradient.
   Tensor register_parameter(std::string name, Tensor value);
+  /// What a random forward draws from, at most one a module. ValueError for a second.
+  Generator& register_generator(const Generator& generator);
 
  private:
   friend class ModuleScope;
@@ -121,6 +132,7 @@ class Module {
   const Module* parent_ = nullptr;
   bool training_ = true;
   std::vector<NamedParameter> parameters_;
+  std::optional<Generator> generator_;
   std::vector<std::unique_ptr<Module>> children_;
 };
 

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "nn/module.h"
 
 // The state of a module: its parameters' values by name, out and in again.
@@ -22,22 +24,21 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-void check_names(const std::string& type, const std::vector<NamedParameter>& parameters,
-                 const State& state) {
+template <class Map>
+void check_names(const std::string& type, const char* what, const std::set<std::string>& expected,
+                 const Map& given) {
   std::vector<std::string> missing, unexpected;
-  State known;
-  for (const NamedParameter& p : parameters) {
-    known.emplace(p.name, p.tensor);
-    if (state.find(p.name) == state.end()) missing.push_back(p.name);
+  for (const std::string& name : expected) {
+    if (given.find(name) == given.end()) missing.push_back(name);
   }
-  for (const auto& entry : state) {
-    if (known.find(entry.first) == known.end()) unexpected.push_back(entry.first);
+  for (const auto& entry : given) {
+    if (expected.count(entry.first) == 0) unexpected.push_back(entry.first);
   }
   std::string text;
   if (!missing.empty()) text = "missing " + listed(missing);
   if (!unexpected.empty())
     text += (text.empty() ? "" : "; ") + ("unexpected " + listed(unexpected));
-  if (!text.empty()) fail<ValueError>("{}: load_state: {}", type, text);
+  if (!text.empty()) fail<ValueError>("{}: {}: {}", type, what, text);
 }
 
 void check_value(const std::string& type, const NamedParameter& p, const Tensor& value) {
@@ -62,9 +63,20 @@ State Module::state() const {
 
 void Module::load_state(const State& state) {
   std::vector<NamedParameter> parameters = named_parameters();
-  check_names(type_, parameters, state);
+  std::set<std::string> names;
+  for (const NamedParameter& p : parameters) names.insert(p.name);
+  check_names(type_, "load_state", names, state);
   for (const NamedParameter& p : parameters) check_value(type_, p, state.at(p.name));
   for (NamedParameter& p : parameters) p.tensor.set_data(state.at(p.name).data());
+}
+
+void Module::set_generators(const GeneratorStates& states) {
+  std::set<std::string> names;
+  for (const auto& entry : generators()) names.insert(entry.first);
+  check_names(type_, "set_generators", names, states);
+  for (const NamedModule& m : named_modules()) {
+    if (m.module->generator_) m.module->generator_->set_state(states.at(m.name));
+  }
 }
 
 }  // namespace nn

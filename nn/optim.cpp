@@ -60,7 +60,7 @@ std::vector<ParameterGroup> decay_groups(const Module& module, double weight_dec
   return groups;
 }
 
-Optimizer::Optimizer(std::string type, std::vector<ParameterGroup> groups, Settings defaults,
+Optimizer::Optimizer(std::string type, std::vector<ParameterGroup> groups, GroupOptions defaults,
                      std::vector<std::string> slots)
     : type_(std::move(type)),
       groups_(std::move(groups)),
@@ -104,12 +104,12 @@ void Optimizer::step() {
   ++steps_;
   auto slots = slots_.begin();
   for (ParameterGroup& group : groups_) {
-    const Settings settings{lr_ * group.lr_scale,
-                            group.weight_decay.value_or(defaults_.weight_decay),
-                            group.eps.value_or(defaults_.eps)};
+    const GroupOptions options{lr_ * group.lr_scale,
+                               group.weight_decay.value_or(defaults_.weight_decay),
+                               group.eps.value_or(defaults_.eps)};
     for (NamedParameter& p : group.parameters) {
       const Tensor grad = p.tensor.grad();
-      if (grad.defined()) update(p.tensor, grad, *slots, settings);
+      if (grad.defined()) update(p.tensor, grad, *slots, options);
       ++slots;
     }
   }

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "nn/module.h"
+#include "nn/options.h"
 
 namespace nn {
 
-/// Parameters that share settings; what is unset here is as the optimizer's config has it.
+/// Parameters that share settings; what is unset here is as the optimizer's options have it.
 struct ParameterGroup {
   std::vector<NamedParameter> parameters = {};
   double lr_scale = 1.0;  // the rate of the group is lr() * lr_scale
@@ -49,19 +49,19 @@ class Optimizer {
   void load_state(const State& state);
 
  protected:
-  /// The settings of one group at one step.
-  struct Settings {
+  /// What holds for one group at one step.
+  struct GroupOptions {
     double lr, weight_decay, eps;
   };
 
   /// A slot is a running average: a tensor like the parameter for each, zeros at first. ValueError
   /// for settings out of range, no parameter at all, and a parameter or a name that comes twice.
-  Optimizer(std::string type, std::vector<ParameterGroup> groups, Settings defaults,
+  Optimizer(std::string type, std::vector<ParameterGroup> groups, GroupOptions defaults,
             std::vector<std::string> slots);
 
   /// One parameter's update; `slots` in the order of their names. steps() already counts this one.
   virtual void update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
-                      const Settings& settings) = 0;
+                      const GroupOptions& group) = 0;
 
   const std::string& type() const { return type_; }
 
@@ -71,75 +71,53 @@ class Optimizer {
 
   std::string type_;
   std::vector<ParameterGroup> groups_;
-  Settings defaults_;
+  GroupOptions defaults_;
   std::vector<std::string> slot_names_;
   std::vector<std::vector<Tensor>> slots_;  // of each parameter, in the order of the groups
   double lr_;
   Index steps_ = 0;
 };
 
-enum class Nesterov : bool { no, yes };
-
-struct SgdConfig {
-  double lr = 1e-3;
-  double momentum = 0.0;      // in [0, 1)
-  double weight_decay = 0.0;  // added to the gradient, times the parameter
-  Nesterov nesterov = Nesterov::no;
-};
-
 /// b = momentum b + g; p -= lr b, with Nesterov lr (g + momentum b).
-class Sgd : public Optimizer {
+class SGD : public Optimizer {
  public:
-  explicit Sgd(std::vector<ParameterGroup> groups, const SgdConfig& config = {});
-  explicit Sgd(std::vector<NamedParameter> parameters, const SgdConfig& config = {});
+  explicit SGD(std::vector<ParameterGroup> groups, const SGDOptions& options = {});
+  explicit SGD(std::vector<NamedParameter> parameters, const SGDOptions& options = {});
 
  private:
   void update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
-              const Settings& settings) override;
+              const GroupOptions& group) override;
 
   double momentum_;
   Nesterov nesterov_;
-};
-
-struct AdamConfig {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};  // each in [0, 1)
-  double eps = 1e-8;
-  double weight_decay = 0.0;  // added to the gradient, times the parameter
 };
 
 /// m and v are running averages of g and g^2 (exp_avg and exp_avg_sq), both corrected for their
 /// start at zero: p -= lr m / (sqrt(v) + eps). Kingma and Ba, "Adam", 2015.
 class Adam : public Optimizer {
  public:
-  explicit Adam(std::vector<ParameterGroup> groups, const AdamConfig& config = {});
-  explicit Adam(std::vector<NamedParameter> parameters, const AdamConfig& config = {});
+  explicit Adam(std::vector<ParameterGroup> groups, const AdamOptions& options = {});
+  explicit Adam(std::vector<NamedParameter> parameters, const AdamOptions& options = {});
 
  protected:
   enum class Decay { coupled, decoupled };
-  Adam(std::string type, std::vector<ParameterGroup> groups, const AdamConfig& config, Decay decay);
+  Adam(std::string type, std::vector<ParameterGroup> groups, const AdamOptions& options,
+       Decay decay);
 
  private:
   void update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
-              const Settings& settings) override;
+              const GroupOptions& group) override;
 
   std::array<double, 2> betas_;
   Decay decay_;
-};
-
-struct AdamWConfig {
-  double lr = 1e-3;
-  std::array<double, 2> betas = {0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 1e-2;  // p *= 1 - lr * weight_decay, ahead of the update
 };
 
 /// Adam whose decay does not pass through the averages. Loshchilov and Hutter, "Decoupled weight
 /// decay regularization", 2019.
 class AdamW : public Adam {
  public:
-  explicit AdamW(std::vector<ParameterGroup> groups, const AdamWConfig& config = {});
-  explicit AdamW(std::vector<NamedParameter> parameters, const AdamWConfig& config = {});
+  explicit AdamW(std::vector<ParameterGroup> groups, const AdamWOptions& options = {});
+  explicit AdamW(std::vector<NamedParameter> parameters, const AdamWOptions& options = {});
 };
 
 }  // namespace nn

@@ -6,7 +6,7 @@ namespace nn {
 namespace {
 
 template <class T>
-struct SgdStep {
+struct SGDStep {
   T lr, weight_decay, momentum;
   Nesterov nesterov;
 
@@ -22,34 +22,35 @@ struct SgdStep {
   }
 };
 
-std::vector<std::string> slots_of(const SgdConfig& config) {
-  if (config.momentum == 0) return {};
+std::vector<std::string> slots_of(const SGDOptions& options) {
+  if (options.momentum == 0) return {};
   return {"momentum_buffer"};
 }
 
 }  // namespace
 
-Sgd::Sgd(std::vector<ParameterGroup> groups, const SgdConfig& config)
-    : Optimizer("Sgd", std::move(groups), {config.lr, config.weight_decay, /*eps=*/0},
-                slots_of(config)),
-      momentum_(config.momentum),
-      nesterov_(config.nesterov) {
+SGD::SGD(std::vector<ParameterGroup> groups, const SGDOptions& options)
+    : Optimizer("SGD", std::move(groups), {options.lr, options.weight_decay, /*eps=*/0},
+                slots_of(options)),
+      momentum_(options.momentum),
+      nesterov_(options.nesterov) {
   if (!(momentum_ >= 0 && momentum_ < 1)) {
-    autograd::fail<autograd::ValueError>("Sgd: momentum: expected a number in [0, 1), got {}",
+    autograd::fail<autograd::ValueError>("SGD: momentum: expected a number in [0, 1), got {}",
                                          momentum_);
   }
   if (nesterov_ == Nesterov::yes && momentum_ == 0) {
-    autograd::fail<autograd::ValueError>("Sgd: nesterov needs a momentum above 0, got 0");
+    autograd::fail<autograd::ValueError>("SGD: nesterov needs a momentum above 0, got 0");
   }
 }
 
-Sgd::Sgd(std::vector<NamedParameter> parameters, const SgdConfig& config)
-    : Sgd(std::vector<ParameterGroup>{{std::move(parameters)}}, config) {}
+SGD::SGD(std::vector<NamedParameter> parameters, const SGDOptions& options)
+    : SGD(std::vector<ParameterGroup>{{std::move(parameters)}}, options) {}
 
-void Sgd::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots, const Settings& settings) {
-  autograd::dispatch_float(p.dtype(), "Sgd", [&](auto tag) {
+void SGD::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
+                 const GroupOptions& group) {
+  autograd::dispatch_float(p.dtype(), "SGD", [&](auto tag) {
     using T = decltype(tag);
-    const SgdStep<T> step{T(settings.lr), T(settings.weight_decay), T(momentum_), nesterov_};
+    const SGDStep<T> step{T(group.lr), T(group.weight_decay), T(momentum_), nesterov_};
     const T* g = grad.data().read<T>().data();
     p.write<T>([&](std::span<T> x) {
       if (slots.empty()) {

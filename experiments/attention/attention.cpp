@@ -114,7 +114,7 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& 
 }
 
 Report Attention::run(const Run& run) {
-  const nn::AttentionConfig config = layer_.config(run.dtype);
+  const nn::MultiHeadAttentionOptions config = layer_.config(run.dtype);
   const auto T = static_cast<Index>(tokens_.size());
   const autograd::Tensor x = text_.empty()
                                  ? normals({T, layer_.n_embd}, run, key_of(run.seed, Draw::input))

@@ -80,13 +80,14 @@ GradientErrors gradient_errors(const AttentionPass& pass) {
 
 }  // namespace
 
-AttentionPass pass_of(const nn::AttentionConfig& config, const Tensor& x, Gradients gradients,
-                      const Run& run) {
+AttentionPass pass_of(const nn::MultiHeadAttentionOptions& config, const Tensor& x,
+                      Gradients gradients, const Run& run) {
   nn::Generator generator(run.seed);
   nn::MultiHeadAttention layer(config, generator);
   layer.eval();
-  nn::AttentionTrace trace;
-  const Tensor y = layer(x.unsqueeze(0), &trace);
+  const nn::AttentionTrace traces;
+  const Tensor y = layer(x.unsqueeze(0));
+  const nn::TracedAttention& trace = traces[0];
   AttentionPass pass{.heads = config.n_head,
                      .tokens = x.size(0),
                      .head_size = config.head_size(),

@@ -27,7 +27,7 @@ struct AttentionPass {
 };
 
 /// x is (T, C). The gradients are those of sum(y * g), y the output and g ~ N(0,1) of the seed.
-AttentionPass pass_of(const nn::AttentionConfig& config, const autograd::Tensor& x,
+AttentionPass pass_of(const nn::MultiHeadAttentionOptions& config, const autograd::Tensor& x,
                       Gradients gradients, const Run& run);
 
 /// The pass against its own definitions in plain loops.

@@ -42,7 +42,7 @@ class Heads : public Experiment {
     const auto c = static_cast<double>(layer_.n_embd);
     return 4 * c * c <= kMostParameters;
   }
-  nn::AttentionConfig config(Index heads, const Run& run) const;
+  nn::MultiHeadAttentionOptions config(Index heads, const Run& run) const;
   /// 4 C^2, and 4 C more with biases.
   std::int64_t formula() const {
     const std::int64_t C = layer_.n_embd;
@@ -79,8 +79,8 @@ double Heads::bytes_needed(const Run& run) const {
   return made() ? most.bytes(run.dtype, map_len_) : 0;
 }
 
-nn::AttentionConfig Heads::config(Index heads, const Run& run) const {
-  nn::AttentionConfig config = layer_.config(run.dtype);
+nn::MultiHeadAttentionOptions Heads::config(Index heads, const Run& run) const {
+  nn::MultiHeadAttentionOptions config = layer_.config(run.dtype);
   config.n_head = heads;
   config.bias = bias_ ? nn::Bias::yes : nn::Bias::no;
   return config;
@@ -91,25 +91,26 @@ Heads::Projected Heads::projected(const Run& run) const {
   nn::MultiHeadAttention layer(config(layer_.n_head, run), generator);
   layer.eval();
   const autograd::NoGrad no_grad;
-  nn::AttentionTrace trace;
-  layer(normals({1, map_len_, layer_.n_embd}, run, key_of(run.seed, Draw::input)), &trace);
-  return {trace.q.transpose(1, 2), trace.k.transpose(1, 2), trace.v.transpose(1, 2)};
+  const nn::AttentionTrace trace;
+  layer(normals({1, map_len_, layer_.n_embd}, run, key_of(run.seed, Draw::input)));
+  const auto& [path, q, k, v, scores, weights] = trace[0];
+  return {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
 }
 
 Split Heads::split(Index heads, const Projected& all, const Run& run) const {
   Split split{
       .heads = heads, .parameters = formula(), .flops = flops_of(seq_len_, layer_.n_embd, heads)};
   if (!made()) return split;
-  nn::AttentionConfig cheap = config(heads, run);
+  nn::MultiHeadAttentionOptions cheap = config(heads, run);
   cheap.init = nn::Init::torch;  // the quickest to draw, as this layer is only counted
   nn::Generator generator(run.seed);
   split.parameters = nn::MultiHeadAttention(cheap, generator).parameter_count();
   const auto cut = [&](const autograd::Tensor& t) {  // (1, H, T, D)
     return t.reshape({1, map_len_, heads, layer_.n_embd / heads}).transpose(1, 2);
   };
-  nn::AttentionTrace trace;
-  nn::attention(cut(all.q), cut(all.k), cut(all.v), {.scale = cheap.scale, .trace = &trace});
-  std::vector<double> weights = measure::doubles(trace.weights);
+  const nn::AttentionTrace trace;
+  nn::attention(cut(all.q), cut(all.k), cut(all.v), {.scale = cheap.scale});
+  std::vector<double> weights = measure::doubles(trace[0].weights);
   measure::require_finite(weights, "heads: the attention weights");
   split.distance = map_distance(weights, heads, map_len_);
   split.entropy = normalised_entropy(weights, map_len_) / static_cast<double>(heads);

@@ -14,9 +14,10 @@ void LayerOptions::add_to(Options& options, const std::string& heads) {
   options.scale("--scale", scale, "factor of the scores");
 }
 
-nn::AttentionConfig LayerOptions::config(autograd::DType dtype) const {
+nn::MultiHeadAttentionOptions LayerOptions::config(autograd::DType dtype) const {
   cli::require_divides(n_head, n_embd);
-  nn::AttentionConfig config{.n_embd = n_embd, .n_head = n_head, .dtype = dtype};
+  nn::MultiHeadAttentionOptions config{
+      .n_embd = n_embd, .n_head = n_head, .bias = nn::Bias::no, .dtype = dtype};
   config.init = nn::parse_init(init);
   config.scale = scale;
   return config;

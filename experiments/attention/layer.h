@@ -16,7 +16,7 @@ struct LayerOptions {
   /// `heads` are the spellings of --n-head.
   void add_to(Options& options, const std::string& heads = "--n-head");
   /// UsageError where the heads do not divide the channels.
-  nn::AttentionConfig config(autograd::DType dtype) const;
+  nn::MultiHeadAttentionOptions config(autograd::DType dtype) const;
   /// Roughly, of the layer and one pass of T positions forward and backward.
   double bytes(autograd::DType dtype, Index T) const;
 };

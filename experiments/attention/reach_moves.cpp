@@ -57,6 +57,17 @@ std::vector<double> weights_to(const Tensor& weights, Index position) {
   return measure::doubles(weights.mean({1}).select(-1, position));  // (1, H, T, T) -> (1, T)
 }
 
+struct Traced {
+  Tensor y;
+  nn::TracedAttention attention;
+};
+
+Traced traced(nn::MultiHeadAttention& layer, const Tensor& x) {
+  const nn::AttentionTrace trace;
+  const Tensor y = layer(x);
+  return {y, trace[0]};
+}
+
 }  // namespace
 
 double small_step(autograd::DType dtype) { return dtype == autograd::DType::f32 ? 1e-2 : 1e-5; }
@@ -68,10 +79,9 @@ Moves moves_of(nn::MultiHeadAttention& layer, const Tensor& x, Nudge nudge, Inde
   const Index T = x.size(0);
   {
     const autograd::NoGrad no_grad;
-    nn::AttentionTrace trace;
-    const Tensor y = layer(x.unsqueeze(0), &trace);
+    const auto [y, attention] = traced(layer, x.unsqueeze(0));
     moves.size = row_norms(y);
-    moves.weight = weights_to(trace.weights, nudge.position);
+    moves.weight = weights_to(attention.weights, nudge.position);
     moves.moved = row_norms(layer(nudged(x, nudge.position, nudge.delta)) - y);
     const auto difference = [&](double step) {
       return (layer(nudged(x, nudge.position, step)) - layer(nudged(x, nudge.position, -step))) /
@@ -81,7 +91,7 @@ Moves moves_of(nn::MultiHeadAttention& layer, const Tensor& x, Nudge nudge, Inde
     dy = difference(step);
     // A third of the difference from twice the step is the error, from the third derivative;
     // rounding is eps |y|, amplified by the exponentials.
-    const double amplified = 1 + measure::largest(measure::doubles(trace.scores));
+    const double amplified = 1 + measure::largest(measure::doubles(attention.scores));
     moves.slope_error = norm_of(measure::doubles(difference(2 * step) - dy)) +
                         8 * measure::epsilon(run.dtype) * amplified * norm_of(moves.size) / step;
     moves.slope = row_norms(dy);

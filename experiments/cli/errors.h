@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "nn/io/errors.h"
+
 // What ends a run early; program.cpp turns each into its exit code.
 
 namespace experiments::cli {
@@ -13,17 +15,8 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Input data that does not fit. Exit code 3.
-class DataError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A file or stream that cannot be read or written. Exit code 4.
-class IoError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using nn::DataError;  // exit code 3: input data that does not fit
+using nn::IoError;    // exit code 4: a file or stream that cannot be read or written
 
 /// The reader of a pipe went away, as `head` does. Exit code 4, without a word.
 struct ClosedPipe {};

@@ -12,7 +12,7 @@
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
-#include "experiments/training/atomic_file.h"
+#include "nn/io/atomic_file.h"
 
 namespace experiments::cli {
 namespace {
@@ -85,13 +85,13 @@ Output::Output(const std::string& path, int stdout_fd)
   } else if (exists && !S_ISREG(at.st_mode)) {
     kind_ = Kind::device;
   } else {
-    const training::AtomicFile trial(path_, shown_);
+    const nn::AtomicFile trial(path_, shown_);
   }
 }
 
 void Output::write(std::string_view text) const {
   if (kind_ == Kind::file) {
-    training::AtomicFile file(path_, shown_);
+    nn::AtomicFile file(path_, shown_);
     file.write(text);
     file.commit();
     return;

@@ -15,8 +15,8 @@ namespace {
 using autograd::DType;
 using autograd::Generator;
 using autograd::NoGrad;
-using nn::AttentionConfig;
 using nn::MultiHeadAttention;
+using nn::MultiHeadAttentionOptions;
 using nn::Tensor;
 
 constexpr std::uint64_t kModuleStream = 1u << 20, kInitialStream = 1u << 21;
@@ -30,10 +30,10 @@ Generator generator_at(std::uint64_t seed, std::uint64_t stream) {
 
 double largest_difference(const Tensor& a, const Tensor& b) { return (a - b).abs().max().item(); }
 
-void count_over_heads(const AttentionConfig& config, ModuleFacts& facts) {
+void count_over_heads(const MultiHeadAttentionOptions& config, ModuleFacts& facts) {
   std::set<Index> counts;
   for (const Index heads : attention::divisors(config.n_embd)) {
-    AttentionConfig other = config;
+    MultiHeadAttentionOptions other = config;
     other.n_head = heads;
     ++facts.head_counts;
     counts.insert(MultiHeadAttention(other).parameter_count());
@@ -41,7 +41,7 @@ void count_over_heads(const AttentionConfig& config, ModuleFacts& facts) {
   facts.distinct_counts = static_cast<Index>(counts.size());
 }
 
-void run_with_dropout(AttentionConfig config, const Tensor& x, Generator& generator,
+void run_with_dropout(MultiHeadAttentionOptions config, const Tensor& x, Generator& generator,
                       ModuleFacts& facts) {
   config.dropout = 0.1;
   MultiHeadAttention attn(config, generator);
@@ -55,8 +55,7 @@ void run_with_dropout(AttentionConfig config, const Tensor& x, Generator& genera
 ModuleFacts run_module(std::uint64_t seed, DType dtype) {
   const NoGrad no_grad;
   Generator generator = generator_at(seed, kModuleStream);
-  AttentionConfig config;
-  config.dtype = dtype;
+  MultiHeadAttentionOptions config{.bias = nn::Bias::no, .dtype = dtype};
   MultiHeadAttention attn(config, generator);
   const Tensor x = autograd::randn({2, 8, config.n_embd}, dtype, generator);
   const Tensor y = attn(x);
@@ -84,16 +83,14 @@ ModuleFacts run_module(std::uint64_t seed, DType dtype) {
 InitialAttention run_initial(std::uint64_t seed, DType dtype, const nn::Scale& scale) {
   const NoGrad no_grad;
   Generator generator = generator_at(seed, kInitialStream);
-  AttentionConfig config;
-  config.dtype = dtype;
-  config.scale = scale;
+  const MultiHeadAttentionOptions config{.bias = nn::Bias::no, .scale = scale, .dtype = dtype};
   MultiHeadAttention attn(config, generator);
-  nn::AttentionTrace trace;
-  attn(autograd::randn({kSequences, 8, config.n_embd}, dtype, generator), &trace);
+  const nn::AttentionTrace trace;
+  attn(autograd::randn({kSequences, 8, config.n_embd}, dtype, generator));
 
-  const auto T = static_cast<std::size_t>(trace.scores.size(-1));
-  const autograd::Array scores = trace.scores.data().to(DType::f64),
-                        weights = trace.weights.data().to(DType::f64);
+  const auto T = static_cast<std::size_t>(trace[0].scores.size(-1));
+  const autograd::Array scores = trace[0].scores.data().to(DType::f64),
+                        weights = trace[0].weights.data().to(DType::f64);
   std::vector<double> entropy, p_max;
   for (std::size_t at = 0; at < scores.read<double>().size(); at += T) {
     const RowStats stats =
@@ -110,7 +107,7 @@ InitialAttention run_initial(std::uint64_t seed, DType dtype, const nn::Scale& s
 }
 
 double expected_initial_std() {
-  return std::sqrt(static_cast<double>(AttentionConfig{}.head_size())) / 3;
+  return std::sqrt(static_cast<double>(MultiHeadAttentionOptions{}.head_size())) / 3;
 }
 
 Gpt2Count gpt2_count() {

@@ -10,7 +10,7 @@ using autograd::Index;
 /// Some trials after forward and backward: values and gradients of q, k, v, scores and weights; and
 /// K dQ, how far a step along dQ moves the logits before their factor.
 struct Pass {
-  nn::AttentionTrace trace;
+  nn::TracedAttention trace;
   autograd::Array step;
 };
 

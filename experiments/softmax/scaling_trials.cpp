@@ -25,7 +25,9 @@ Tensor leaf(const Tensor& values) {
 Pass run_pass(const Trials& trials, const nn::Scale& scale) {
   Pass pass;
   const Tensor q = leaf(trials.q), k = leaf(trials.k), v = leaf(trials.v);
-  const Tensor out = nn::attention(q, k, v, {.scale = scale, .trace = &pass.trace});
+  const nn::AttentionTrace trace;
+  const Tensor out = nn::attention(q, k, v, {.scale = scale});
+  pass.trace = trace[0];
   (out * trials.g).sum().backward();
   pass.step = autograd::matmul(q.grad().data(), k.data(), Trans::no, Trans::yes);
   return pass;

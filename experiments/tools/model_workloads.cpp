@@ -18,7 +18,8 @@ double real(Index i) { return static_cast<double>(i); }
 
 std::function<void()> attention_call(const AttentionShape& s, Pass pass, DType dtype) {
   Generator generator(kSeed);
-  const nn::AttentionConfig config{.n_embd = s.C, .n_head = s.H, .dtype = dtype};
+  const nn::MultiHeadAttentionOptions config{
+      .n_embd = s.C, .n_head = s.H, .bias = nn::Bias::no, .dtype = dtype};
   const auto layer = std::make_shared<nn::MultiHeadAttention>(config, generator);
   Tensor x = autograd::randn({s.B, s.T, s.C}, dtype, generator);
   if (pass == Pass::forward) {
@@ -52,7 +53,7 @@ struct Perceptron {
 /// Everything that an iteration of training needs.
 class Training {
  public:
-  Training(const nn::GPTConfig& config, Index B, Generator generator)
+  Training(const nn::GPTOptions& config, Index B, Generator generator)
       : model_(config, generator),
         parameters_(model_.parameters()),
         optimizer_(nn::decay_groups(model_, /*weight_decay=*/0.1), {.lr = kRate}) {
@@ -110,7 +111,7 @@ Workload mlp(Index in, Index hidden, DType dtype) {
           .prepare = prepare};
 }
 
-Workload gpt_step(const nn::GPTConfig& config, Index B) {
+Workload gpt_step(const nn::GPTOptions& config, Index B) {
   const Index T = config.block_size, V = config.vocab_size;
   const double C = real(config.n_embd), L = real(config.n_layer);
   const double a_token = 6 * (12 * C * C * L + real(V) * C) + 12 * real(T) * C * L;
@@ -126,7 +127,7 @@ Workload gpt_step(const nn::GPTConfig& config, Index B) {
           .tokens = B * T};
 }
 
-nn::GPTConfig nano_gpt(DType dtype) {
+nn::GPTOptions nano_gpt(DType dtype) {
   return {.block_size = 64,
           .vocab_size = 65,
           .n_layer = 4,

@@ -62,9 +62,9 @@ Workload chain(Index nodes, DType dtype);
 /// One AdamW step of a GPT with a batch of B: forward, cross-entropy, backward, gradients clipped
 /// to a norm of 1, update. Six operations a token and weight that multiplies, (12 C^2 L + V C), and
 /// 12 T C L a token for the scores and the weighted values, masked ones too.
-Workload gpt_step(const nn::GPTConfig& config, Index B);
+Workload gpt_step(const nn::GPTOptions& config, Index B);
 /// The model of nanoGPT's recipe for a CPU: 4 layers, 4 heads, C = 128, T = 64, V = 65, no biases.
-nn::GPTConfig nano_gpt(DType dtype);
+nn::GPTOptions nano_gpt(DType dtype);
 
 /// What `gradlab scaling` does for sizes d_k with `rows` rows each, T = 16, and the scales none and
 /// sqrt_dk. Seven products a scale and trial: two of forward, four of backward, one for the step

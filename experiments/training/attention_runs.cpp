@@ -72,10 +72,10 @@ std::unique_ptr<nn::Optimizer> optimizer_of(const Head& head, const AttentionSet
   std::vector<nn::ParameterGroup> groups = groups_of(head, setting.rule, factors);
   const double lr = setting.learning_rate;
   if (setting.rule == Rule::adamw)
-    return std::make_unique<nn::AdamW>(std::move(groups), nn::AdamWConfig{.lr = lr});
+    return std::make_unique<nn::AdamW>(std::move(groups), nn::AdamWOptions{.lr = lr});
   const double momentum = setting.rule == Rule::momentum ? kMomentum : 0;
-  return std::make_unique<nn::Sgd>(std::move(groups),
-                                   nn::SgdConfig{.lr = kSgdRate * lr, .momentum = momentum});
+  return std::make_unique<nn::SGD>(std::move(groups),
+                                   nn::SGDOptions{.lr = kSgdRate * lr, .momentum = momentum});
 }
 
 /// max |a / start - b|, in f64; NaN if one is.

@@ -17,9 +17,7 @@ namespace {
 
 using nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
-using GeneratorState = autograd::Generator::State;
 
-constexpr std::string_view kOptimizer = "optimizer.";
 constexpr std::string_view kOurs = "gradlab.";
 constexpr const char* kVersion = "gradlab.checkpoint";
 constexpr const char* kStep = "gradlab.step";
@@ -58,16 +56,6 @@ std::int64_t step_of(const std::string& text) {
   const auto step = number<std::int64_t>(text);
   if (!step || *step < 0) wrong(kStep, "a whole number of at least 0", text);
   return *step;
-}
-
-GeneratorState generator_of(const std::string& key, const std::string& text) {
-  const std::string_view view = text;
-  const std::size_t blank = view.find(' ');
-  const auto seed = number<std::uint64_t>(view.substr(0, blank));
-  const auto next =
-      number<std::uint64_t>(blank == view.npos ? std::string_view() : view.substr(blank + 1));
-  if (!seed || !next) wrong(key, "two whole numbers", text);
-  return {*seed, *next};
 }
 
 double metric_of(const std::string& key, const std::string& text) {
@@ -119,39 +107,30 @@ std::vector<std::string> vocabulary_of(const std::string& text) {
   return vocabulary;
 }
 
-Metadata metadata_of(const Checkpoint& checkpoint) {
-  Metadata metadata = {
-      {kVersion, kCurrentVersion},
-      {kStep, fmt::format("{}", checkpoint.step)},
-      {kConfig, checkpoint.config_json},
-      {kVocabulary, vocabulary_text(checkpoint.vocabulary)},
-  };
-  for (const auto& [name, state] : checkpoint.generators)
-    metadata[fmt::format("{}{}", kGenerator, name)] =
-        fmt::format("{} {}", state.seed, state.next_stream);
+void add_metadata(const Checkpoint& checkpoint, Metadata& metadata) {
+  metadata[kVersion] = kCurrentVersion;
+  metadata[kStep] = fmt::format("{}", checkpoint.step);
+  metadata[kConfig] = checkpoint.config_json;
+  metadata[kVocabulary] = vocabulary_text(checkpoint.vocabulary);
   for (const auto& [name, value] : checkpoint.metrics)
     metadata[fmt::format("{}{}", kMetric, name)] = report::shortest(value);
-  return metadata;
 }
 
-Checkpoint from_metadata(const Metadata& metadata) {
+void read_metadata(const Metadata& metadata, Checkpoint& checkpoint) {
   const std::string& version = required(metadata, kVersion);
   if (version != kCurrentVersion) wrong(kVersion, fmt::format("'{}'", kCurrentVersion), version);
-  Checkpoint checkpoint;
   checkpoint.step = step_of(required(metadata, kStep));
   checkpoint.config_json = checked_config(required(metadata, kConfig));
   checkpoint.vocabulary = vocabulary_of(required(metadata, kVocabulary));
   for (const auto& [key, text] : metadata) {
     const std::string_view view = key;
-    if (view.starts_with(kGenerator))
-      checkpoint.generators[key.substr(kGenerator.size())] = generator_of(key, text);
-    else if (view.starts_with(kMetric))
+    const bool known = key == kVersion || key == kStep || key == kConfig || key == kVocabulary ||
+                       view.starts_with(kGenerator);
+    if (view.starts_with(kMetric))
       checkpoint.metrics[key.substr(kMetric.size())] = metric_of(key, text);
-    else if (view.starts_with(kOurs) && key != kVersion && key != kStep && key != kConfig &&
-             key != kVocabulary)
+    else if (view.starts_with(kOurs) && !known)
       throw cli::DataError(fmt::format("metadata {}: unknown", report::quote(key, 100)));
   }
-  return checkpoint;
 }
 
 /// error.what() behind the name of the file.
@@ -159,39 +138,26 @@ Checkpoint from_metadata(const Metadata& metadata) {
   throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
 }
 
-void check(const Checkpoint& checkpoint) {
-  step_of(fmt::format("{}", checkpoint.step));
-  checked_config(checkpoint.config_json);
-  for (const auto& [name, tensor] : checkpoint.model)
-    if (name.starts_with(kOptimizer))
-      throw cli::DataError(fmt::format("model tensor {}: '{}' is for the optimizer's",
-                                       report::quote(name, 100), kOptimizer));
-}
-
 }  // namespace
 
-void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
-                     const FileSystem& system) {
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  nn::Safetensors content;
   try {
-    check(checkpoint);
+    step_of(fmt::format("{}", checkpoint.step));
+    checked_config(checkpoint.config_json);
+    content = to_safetensors(checkpoint);
   } catch (const cli::DataError& error) {
     rethrow(path, error);
   }
-  Safetensors content{.tensors = checkpoint.model, .metadata = metadata_of(checkpoint)};
-  for (const auto& [name, tensor] : checkpoint.optimizer)
-    content.tensors.emplace(fmt::format("{}{}", kOptimizer, name), tensor);
-  write_safetensors(path, content, system);
+  add_metadata(checkpoint, content.metadata);
+  write_safetensors(path, content);
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  Safetensors content = read_safetensors(path);
+  const nn::Safetensors content = nn::read_safetensors(path);
   try {
-    Checkpoint checkpoint = from_metadata(content.metadata);
-    for (auto& [name, tensor] : content.tensors) {
-      if (name.starts_with(kOptimizer))
-        checkpoint.optimizer.emplace(name.substr(kOptimizer.size()), std::move(tensor));
-      else checkpoint.model.emplace(name, std::move(tensor));
-    }
+    Checkpoint checkpoint{nn::from_safetensors(content)};
+    read_metadata(content.metadata, checkpoint);
     return checkpoint;
   } catch (const cli::DataError& error) {
     rethrow(path, error);

@@ -5,37 +5,31 @@
 #include <string>
 #include <vector>
 
-#include "experiments/training/safetensors.h"
+#include "nn/io/save.h"
 
 namespace experiments::training {
 
 /// A training run at one step: what it takes to go on as if it had never stopped. One safetensors
-/// file: the model's tensors under their own names, the optimizer's with "optimizer." before them,
-/// and in __metadata__
+/// file: what nn::to_safetensors() says of its training state, and in __metadata__
 ///   gradlab.checkpoint        the version of all this, "1"
 ///   gradlab.step              "2000"
 ///   gradlab.config            a JSON object
 ///   gradlab.vocabulary        a JSON list; a token is a text, or its bytes where it is not UTF-8
-///   gradlab.generator.NAME    seed and next stream, "42 7"
 ///   gradlab.metric.NAME       "1.4697", "nan", "-inf"
 /// Keys of others are ignored. Everything comes back bit for bit, but the payload of a metric's
 /// NaN.
-struct Checkpoint {
-  nn::State model;
-  nn::State optimizer;
+struct Checkpoint : nn::TrainingState {
   std::int64_t step = 0;
-  std::map<std::string, autograd::Generator::State> generators;
   std::string config_json = "{}";
   std::vector<std::string> vocabulary;
   std::map<std::string, double> metrics;  // "val_loss", "best_val_loss"
 };
 
-/// See write_safetensors. DataError also for a model tensor called "optimizer.…", a config that is
-/// no JSON object and a step below 0: load_checkpoint() would not take them.
-void save_checkpoint(const std::string& path, const Checkpoint& checkpoint,
-                     const FileSystem& system = system_calls());
+/// See nn::write_safetensors. DataError also for a model tensor called "optimizer.…", a config that
+/// is no JSON object and a step below 0: load_checkpoint() would not take them.
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
-/// See read_safetensors. DataError also for metadata that is missing, unknown or malformed.
+/// See nn::read_safetensors. DataError also for metadata that is missing, unknown or malformed.
 Checkpoint load_checkpoint(const std::string& path);
 
 }  // namespace experiments::training

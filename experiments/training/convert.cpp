@@ -44,7 +44,7 @@ std::vector<std::string> numbers(Index size) {
 }
 
 /// The config of a training run that would make such a model.
-TrainConfig config_of(const nn::GPTConfig& c) {
+TrainConfig config_of(const nn::GPTOptions& c) {
   return {.n_layer = c.n_layer,
           .n_head = c.n_head,
           .n_embd = c.n_embd,
@@ -61,7 +61,7 @@ void check_representable(const LoadedModel& model) {
     throw cli::DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 know only {}", model.shown(),
                                      what, value, expected));
   };
-  const std::string scale = model.config().scale.name();
+  const std::string scale = model.options().scale.name();
   if (scale != "sqrt_dk") refuse("scale", scale, "sqrt_dk");
   if (c.norm != "pre") refuse("norm", c.norm, "pre");
   if (c.qk_norm) refuse("qk-norm", "on", "attention without it");
@@ -77,7 +77,7 @@ class Convert : public Experiment {
  private:
   bool to_ours() const { return to_ == "gradlab"; }
   std::string target() const { return to_ours() ? RunFolder(output_).checkpoint_path() : output_; }
-  Report report(const nn::GPTConfig& config, const nn::State& state) const;
+  Report report(const nn::GPTOptions& config, const nn::State& state) const;
   Report read_foreign() const;
   Report write_foreign() const;
 
@@ -123,7 +123,7 @@ void Convert::validate(const Run&) {
 
 Report Convert::run(const Run&) { return to_ours() ? read_foreign() : write_foreign(); }
 
-Report Convert::report(const nn::GPTConfig& c, const nn::State& state) const {
+Report Convert::report(const nn::GPTOptions& c, const nn::State& state) const {
   std::int64_t parameters = 0;
   for (const auto& [name, tensor] : state) parameters += tensor.numel();
   Report report;
@@ -143,7 +143,7 @@ Report Convert::report(const nn::GPTConfig& c, const nn::State& state) const {
 }
 
 Report Convert::read_foreign() const {
-  const Safetensors content = read_safetensors(input_);
+  const nn::Safetensors content = nn::read_safetensors(input_);
   ForeignGpt gpt;
   try {
     gpt = from_foreign(content.tensors, *n_head_);
@@ -182,10 +182,10 @@ Report Convert::write_foreign() const {
   const nn::State state =
       to_foreign(model.state(), to_ == "gpt2" ? Layout::conv1d : Layout::linear);
   // Readers of such files ask which framework the layout is of.
-  write_safetensors(output_, {.tensors = state, .metadata = {{"format", "pt"}}});
-  Report done = report(model.config(), model.state());
+  nn::write_safetensors(output_, {.tensors = state, .metadata = {{"format", "pt"}}});
+  Report done = report(model.options(), model.state());
   const nn::Gelu theirs = to_ == "gpt2" ? nn::Gelu::tanh : nn::Gelu::erf;
-  if (model.config().gelu != theirs) {
+  if (model.options().gelu != theirs) {
     done.notes.push_back(
         fmt::format("Its gelu is {}, theirs the other form, which no tensor tells.",
                     model.stored().config.gelu));

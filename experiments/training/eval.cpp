@@ -70,7 +70,7 @@ class Eval : public Experiment {
 };
 
 Index Eval::windows_at_once() const {
-  const nn::GPTConfig& c = loaded_->config();
+  const nn::GPTOptions& c = loaded_->options();
   const auto of = [](Index n) { return static_cast<double>(n); };
   const double largest =
       of(c.block_size) *
@@ -81,7 +81,7 @@ Index Eval::windows_at_once() const {
 HeldOut Eval::text(const std::string& path) const {
   const std::string shown = report::quote(path, report::kPathShown);
   const Vocabulary vocabulary(loaded_->vocabulary());
-  return held_out(vocabulary.encode(read_text(path), shown), loaded_->config(), windows_at_once(),
+  return held_out(vocabulary.encode(read_text(path), shown), loaded_->options(), windows_at_once(),
                   shown);
 }
 
@@ -146,7 +146,7 @@ Report Eval::run(const Run& run) {
       loaded().shown(),
       is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
                             "own",
-                            report::quote(path, report::kPathShown), loaded().config().block_size)
+                            report::quote(path, report::kPathShown), loaded().options().block_size)
               : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;
 }

@@ -65,7 +65,7 @@ void generate(nn::GPT& model, std::vector<std::int64_t> tokens, Index count,
   const EvalMode eval(model);
   const autograd::Array draws = autograd::uniform({count}, 0, 1, nn::DType::f64, key);
   for (Index i = 0; i < count; ++i) {
-    const auto length = std::min<Index>(std::ssize(tokens), model.config().block_size);
+    const auto length = std::min<Index>(std::ssize(tokens), model.options().block_size);
     const std::span<const std::int64_t> context(tokens.end() - length, tokens.end());
     const Tensor logits = model(autograd::from_values(context, {1, length}));
     const autograd::Array last = logits.select(1, length - 1).to(nn::DType::f64).data();

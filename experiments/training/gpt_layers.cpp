@@ -10,7 +10,7 @@ using autograd::Index;
 namespace {
 
 using autograd::Shape;
-using nn::GPTConfig;
+using nn::GPTOptions;
 using nn::Index;
 
 double of(Index n) { return static_cast<double>(n); }
@@ -18,7 +18,7 @@ double of(Index n) { return static_cast<double>(n); }
 /// Goes down the tree and writes it out. Comments say which arrays backward needs.
 class Survey {
  public:
-  explicit Survey(const GPTConfig& config)
+  explicit Survey(const GPTOptions& config)
       : c_(config), T_(config.block_size), C_(config.n_embd), item_(item_bytes(config.dtype)) {}
 
   std::vector<Layer> run() {
@@ -70,7 +70,7 @@ class Survey {
     attention(name + ".attn");
     norm(name + ".ln_2", {T_, C_}, c_.bias);
     Layer& mlp =
-        add(name + ".mlp", "Mlp", c_.gelu == nn::Gelu::erf ? "gelu erf" : "gelu tanh", {T_, C_});
+        add(name + ".mlp", "MLP", c_.gelu == nn::Gelu::erf ? "gelu erf" : "gelu tanh", {T_, C_});
     mlp.kept = item_ * of(T_) * of(4 * C_);  // the slopes of gelu
     linear(name + ".mlp.fc", C_, 4 * C_, c_.bias);
     linear(name + ".mlp.proj", 4 * C_, C_, c_.bias);
@@ -107,7 +107,7 @@ class Survey {
     layer.kept += item_ * of(T_) * of(c_.vocab_size) + 2 * 8 * of(T_);  // the loss: logits, row
   }                                                                     // sums, targets
 
-  const GPTConfig& c_;
+  const GPTOptions& c_;
   Index T_, C_;
   double item_;
   std::vector<Layer> layers_;
@@ -125,9 +125,9 @@ std::int64_t Layer::parameters() const {
   return count;
 }
 
-std::vector<Layer> gpt_layers(const nn::GPTConfig& config) { return Survey(config).run(); }
+std::vector<Layer> gpt_layers(const nn::GPTOptions& config) { return Survey(config).run(); }
 
-std::vector<WeightShape> gpt_parameters(const nn::GPTConfig& config) {
+std::vector<WeightShape> gpt_parameters(const nn::GPTOptions& config) {
   std::vector<WeightShape> all;
   for (const Layer& layer : gpt_layers(config)) {
     for (const WeightShape& weight : layer.weights) {

@@ -34,10 +34,10 @@ struct Layer {
 /// forward of one sequence of block_size tokens in training: 2 m n k FLOPs for the product of
 /// (m, k) and (k, n), and nothing for what is done element by element. What a causal mask hides
 /// counts as well, although the engine skips most of it. The loss is in the head.
-std::vector<Layer> gpt_layers(const nn::GPTConfig& config);
+std::vector<Layer> gpt_layers(const nn::GPTOptions& config);
 
 /// The names and shapes of GPT(config).named_parameters().
-std::vector<WeightShape> gpt_parameters(const nn::GPTConfig& config);
+std::vector<WeightShape> gpt_parameters(const nn::GPTOptions& config);
 
 /// The sums over a layer and all below it.
 struct LayerTotal {

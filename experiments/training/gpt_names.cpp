@@ -10,14 +10,14 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
-#include "experiments/training/safetensors_header.h"
+#include "nn/io/safetensors_header.h"
 
 namespace experiments::training {
 namespace {
 
 using autograd::Shape;
 using autograd::Tensor;
-using nn::GPTConfig;
+using nn::GPTOptions;
 using nn::Index;
 using nn::State;
 
@@ -35,7 +35,7 @@ struct Parameter {
 
 using Name = std::string Parameter::*;
 
-void add_module(std::vector<Parameter>& all, const GPTConfig& config, const std::string& ours,
+void add_module(std::vector<Parameter>& all, const GPTOptions& config, const std::string& ours,
                 const std::string& theirs, const Shape& shape) {
   const Kind kind = shape.rank() == 1 ? Kind::vector : Kind::projection;
   all.push_back({ours + ".weight", theirs + ".weight", shape, kind});
@@ -44,7 +44,7 @@ void add_module(std::vector<Parameter>& all, const GPTConfig& config, const std:
 }
 
 /// All that a GPT of this config has, by both names.
-std::vector<Parameter> parameters(const GPTConfig& config) {
+std::vector<Parameter> parameters(const GPTOptions& config) {
   const Index C = config.n_embd;
   std::vector<Parameter> all = {{"wte.weight", "wte.weight", {config.vocab_size, C}, Kind::table},
                                 {"wpe.weight", "wpe.weight", {config.block_size, C}, Kind::table}};
@@ -84,9 +84,9 @@ State plain(const State& foreign) {
 }
 
 /// What the names alone tell: n_layer, bias, tied.
-GPTConfig config_of_names(const State& state) {
+GPTOptions config_of_names(const State& state) {
   std::set<std::string> layers;
-  GPTConfig config{.bias = nn::Bias::no, .tied = nn::Tied::yes};
+  GPTOptions config{.bias = nn::Bias::no, .tied = nn::Tied::yes};
   for (const auto& [name, tensor] : state) {
     if (name.starts_with("h.")) layers.insert(name.substr(2, name.find('.', 2) - 2));
     if (name.ends_with(".bias")) config.bias = nn::Bias::yes;
@@ -159,13 +159,13 @@ void check_tensors(const State& state, const std::vector<Parameter>& expected, L
 
 /// A GPT with names of one side, seen to be whole.
 struct Checked {
-  GPTConfig config;
+  GPTOptions config;
   Layout layout;
   std::vector<Parameter> parameters;
 };
 
 Checked checked_gpt(const State& state, Name side) {
-  GPTConfig config = config_of_names(state);
+  GPTOptions config = config_of_names(state);
   check_names(state, parameters(config), side);
   std::tie(config.vocab_size, config.n_embd) = table_sizes(state, "wte.weight");
   config.block_size = table_sizes(state, "wpe.weight").first;

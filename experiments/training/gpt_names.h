@@ -4,13 +4,13 @@
 
 namespace experiments::training {
 
-/// How a GPT of other programs keeps the weights of its attention and Mlp: (out, in) as nn::Linear
+/// How a GPT of other programs keeps the weights of its attention and MLP: (out, in) as nn::Linear
 /// does (nanoGPT, minGPT), or (in, out) as the "Conv1D" of GPT-2's own files does.
 enum class Layout { linear, conv1d };
 
 struct ForeignGpt {
-  nn::State state;       // for GPT(config).load_state(state)
-  nn::GPTConfig config;  // what the tensors tell, and n_head
+  nn::State state;        // for GPT(config).load_state(state)
+  nn::GPTOptions config;  // what the tensors tell, and n_head
   Layout layout;
 };
 

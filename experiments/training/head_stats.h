@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "autograd/tensor.h"
-#include "nn/config.h"
+#include "nn/options.h"
 
 namespace experiments::training {
 

@@ -16,7 +16,7 @@ autograd::Tensor rows(std::span<const std::int64_t> tokens, Index width) {
 
 }  // namespace
 
-HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
+HeldOut held_out(const Tokens& text, const nn::GPTOptions& config, Index most,
                  const std::string& shown) {
   const Index T = config.block_size, train = std::ssize(text) * 9 / 10;
   const auto validation = std::span(text).subspan(static_cast<std::size_t>(train));

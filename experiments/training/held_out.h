@@ -17,7 +17,7 @@ struct HeldOut {
 
 /// The validation part of a text, its last tenth as in TextData, in windows side by side; at most
 /// `most` windows a batch. DataError, naming `shown`, unless that is one window or more.
-HeldOut held_out(const Tokens& text, const nn::GPTConfig& config, Index most,
+HeldOut held_out(const Tokens& text, const nn::GPTOptions& config, Index most,
                  const std::string& shown);
 
 }  // namespace experiments::training

@@ -41,7 +41,7 @@ Index block_size_of(const nn::State& state, const std::string& shown) {
   return shape[0];
 }
 
-void check_state(const nn::State& state, const nn::GPTConfig& config, const std::string& shown) {
+void check_state(const nn::State& state, const nn::GPTOptions& options, const std::string& shown) {
   const std::vector<WeightShape> expected = gpt_parameters(config);
   for (const auto& [name, shape] : expected) {
     const auto found = state.find(name);
@@ -78,21 +78,21 @@ LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
       stored_(checked_config(checkpoint_.config_json, shown_)) {
   if (vocabulary().empty()) throw cli::DataError(shown_ + ": its vocabulary is empty");
   const nn::DType dtype = stored_.dtype == "f32" ? nn::DType::f32 : nn::DType::f64;
-  config_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
-  check_state(state(), config_, shown_);
+  options_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);
+  check_state(state(), options_, shown_);
 }
 
 bool LoadedModel::has_task() const {
   if (!stored_.config.data.empty()) return false;
   const Task task = make_task(stored_.config.task_name(), stored_.config.task_options());
-  return task.vocabulary() == vocabulary() && task.block_size() == config_.block_size;
+  return task.vocabulary() == vocabulary() && task.block_size() == options_.block_size;
 }
 
 std::unique_ptr<nn::GPT> LoadedModel::make(nn::DType dtype) const {
-  nn::GPTConfig config = config_;
-  config.dtype = dtype;
+  nn::GPTOptions options = options_;
+  options.dtype = dtype;
   autograd::Generator unused(0);
-  auto model = std::make_unique<nn::GPT>(config, unused);
+  auto model = std::make_unique<nn::GPT>(options, unused);
   nn::State values = state();
   for (auto& [name, tensor] : values) tensor = tensor.to(dtype);
   model->load_state(values);
@@ -101,11 +101,11 @@ std::unique_ptr<nn::GPT> LoadedModel::make(nn::DType dtype) const {
 
 double LoadedModel::forward_bytes(Index batch, nn::DType dtype) const {
   const auto of = [](Index n) { return static_cast<double>(n); };
-  const double T = of(config_.block_size), C = of(config_.n_embd), H = of(config_.n_head);
+  const double T = of(options_.block_size), C = of(options_.n_embd), H = of(options_.n_head);
   double parameters = 0;
   for (const auto& [name, tensor] : state()) parameters += of(tensor.numel());
-  const double scores = config_.qk_norm == nn::QkNorm::yes ? 3 * H * T : 0;  // else in tiles
-  const double sequence = T * (12 * C + scores + 2 * of(config_.vocab_size));
+  const double scores = options_.qk_norm == nn::QkNorm::yes ? 3 * H * T : 0;  // else in tiles
+  const double sequence = T * (12 * C + scores + 2 * of(options_.vocab_size));
   return of(autograd::item_size(dtype)) * (parameters + of(batch) * sequence);
 }
 

@@ -22,7 +22,7 @@ class LoadedModel {
 
   const std::string& shown() const { return shown_; }  // the file, for messages
   const StoredConfig& stored() const { return stored_; }
-  const nn::GPTConfig& config() const { return config_; }
+  const nn::GPTOptions& options() const { return options_; }
   const nn::State& state() const { return checkpoint_.model; }
   const std::vector<std::string>& vocabulary() const { return checkpoint_.vocabulary; }
   /// Whether it was trained on the task of its config; a converted one knows neither task nor text.
@@ -36,7 +36,7 @@ class LoadedModel {
   std::string shown_;
   Checkpoint checkpoint_;
   StoredConfig stored_;
-  nn::GPTConfig config_;
+  nn::GPTOptions options_;
 };
 
 }  // namespace experiments::training

@@ -33,7 +33,7 @@ class Recall : public Experiment {
   std::vector<Index> dk_{16, 64, 256};
   std::vector<nn::Scale> scales_{nn::Scale::none(), nn::Scale::sqrt_dk(), nn::Scale::dk()};
   Index seeds_ = 3;
-  RecallSetting setting_;
+  RecallOptions setting_;
 };
 
 void Recall::add_options(Options& options) {
@@ -82,7 +82,7 @@ std::vector<RecallRun> Recall::runs(const Run& run) const {
   for (Index i = 0; i < seeds(run); ++i) {
     for (const Index d_k : dk_) {
       for (const nn::Scale& scale : scales_) {
-        RecallSetting s = setting_;
+        RecallOptions s = setting_;
         s.d_k = d_k;
         s.scale = scale;
         s.seed = run.seed + static_cast<std::uint64_t>(i);
@@ -108,7 +108,7 @@ void train(std::vector<RecallRun>& runs, const Run& run) {
     double share = 1;
     for (const RecallRun* r : left)
       share = std::min(share, static_cast<double>(r->checks().back().step) /
-                                  static_cast<double>(r->setting().max_iters));
+                                  static_cast<double>(r->options().max_iters));
     run.progress(share);
   }
 }
@@ -136,7 +136,7 @@ Value seed_cell(std::uint64_t seed) {
 }
 
 std::vector<Value> row_of(const RecallRun& run) {
-  const RecallSetting& s = run.setting();
+  const RecallOptions& s = run.options();
   const std::vector<RecallCheck>& checks = run.checks();
   const HeadStats &first = checks.front().head, &middle = checks[checks.size() / 2].head,
                   &last = checks.back().head;
@@ -157,12 +157,12 @@ std::string figure(const std::vector<RecallRun>& runs, const Run& run) {
       "on a logarithmic scale\n",
       run.seed, kLow, kHigh);
   for (const RecallRun& r : runs) {
-    if (r.setting().seed != run.seed) continue;
+    if (r.options().seed != run.seed) continue;
     const std::size_t count = r.checks().size(), shown = std::min(count, kMost);
     std::vector<double> gains;
     for (std::size_t i = 0; i < shown; ++i)
       gains.push_back(r.checks()[shown < 2 ? 0 : i * (count - 1) / (shown - 1)].head.gain);
-    out += fmt::format("{:>4} {:<8} {:<{}}  {} steps\n", r.setting().d_k, r.setting().scale.name(),
+    out += fmt::format("{:>4} {:<8} {:<{}}  {} steps\n", r.options().d_k, r.options().scale.name(),
                        report::sparkline(gains, kLow, kHigh, run.glyphs()), kMost,
                        r.checks().back().step);
   }

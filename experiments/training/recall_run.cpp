@@ -17,7 +17,7 @@ constexpr std::uint64_t kTraining = 0x7265632d73746570, kChecks = 0x7265632d6368
 
 nn::Generator& as_lvalue(nn::Generator&& generator) { return generator; }
 
-Task task_of(const RecallSetting& s) {
+Task task_of(const RecallOptions& s) {
   return make_task("recall", {.length = s.pairs, .symbols = s.symbols});
 }
 
@@ -28,7 +28,7 @@ Task task_of(const RecallSetting& s) {
 /// key and copies the value. Attention with pre-norm and a residual, then the head.
 class RecallRun::Model : public nn::Module {
  public:
-  Model(const RecallSetting& s, Index vocab_size, nn::Generator& generator)
+  Model(const RecallOptions& s, Index vocab_size, nn::Generator& generator)
       : Module("Recall"),
         scale_(s.scale),
         blank_(vocab_size),
@@ -45,24 +45,22 @@ class RecallRun::Model : public nn::Module {
         k_(register_module<nn::Linear>("k", s.width, s.d_k, linear(s), generator)) {}
 
   /// x (B, 2P + 1): key, value, key, value, ..., key -> logits (B, V).
-  Tensor operator()(const Tensor& x, nn::AttentionTrace* trace) {
-    const nn::ModuleScope scope(*this);
+  Tensor forward(const Tensor& x) override {
     const auto [B, L] = x.dims<2>("Recall: x is (B, 2 P + 1)");
     const Index T = (L + 1) / 2;
     const Tensor blank = autograd::full({B, 1}, static_cast<double>(blank_), nn::DType::i64);
     const Tensor pairs = autograd::concat({x, blank}, 1).reshape({B, T, 2});
-    const Tensor h = tokens_(pairs).sum({2}) + places_(autograd::arange(T));  // (B, T, C)
-    const Tensor n = norm_(h), asked = n.narrow(1, T - 1, 1);                 // (B, 1, C)
-    const Tensor found =
-        nn::attention(q_(asked), k_(n), v_(n), {.scale = scale_, .trace = trace});  // (B, 1, C)
+    const Tensor h = tokens_(pairs).sum({2}) + places_(autograd::arange(T));         // (B, T, C)
+    const Tensor n = norm_(h), asked = n.narrow(1, T - 1, 1);                        // (B, 1, C)
+    const Tensor found = nn::attention(q_(asked), k_(n), v_(n), {.scale = scale_});  // (B, 1, C)
     return head_(h.select(1, T - 1) + proj_(found).select(1, 0));
   }
 
  private:
-  static nn::EmbeddingOptions table(const RecallSetting& s) {
+  static nn::EmbeddingOptions table(const RecallOptions& s) {
     return {.init = nn::Init::unit, .dtype = s.dtype};
   }
-  static nn::LinearOptions linear(const RecallSetting& s) {
+  static nn::LinearOptions linear(const RecallOptions& s) {
     return {.bias = nn::Bias::no, .init = nn::Init::unit, .dtype = s.dtype};
   }
 
@@ -88,37 +86,37 @@ double share_right(const Tensor& logits, const Batch& batch) {
 
 }  // namespace
 
-RecallRun::RecallRun(const RecallSetting& setting)
-    : setting_(setting),
-      task_(task_of(setting)),
-      model_(std::make_unique<Model>(setting, task_.vocab_size(),
-                                     as_lvalue(nn::Generator(setting.seed)))),
+RecallRun::RecallRun(const RecallOptions& options)
+    : options_(options),
+      task_(task_of(options)),
+      model_(std::make_unique<Model>(options, task_.vocab_size(),
+                                     as_lvalue(nn::Generator(options.seed)))),
       optimizer_(std::make_unique<nn::AdamW>(model_->named_parameters(),
-                                             nn::AdamWConfig{.lr = setting.learning_rate})) {
+                                             nn::AdamWOptions{.lr = options.learning_rate})) {
   check();
 }
 
 RecallRun::~RecallRun() = default;
 RecallRun::RecallRun(RecallRun&&) noexcept = default;
 
-bool RecallRun::done() const { return learnt() || step_ >= setting_.max_iters; }
+bool RecallRun::done() const { return learnt() || step_ >= options_.max_iters; }
 
 void RecallRun::advance() {
   if (done()) return;
-  for (const Index end = std::min(step_ + kCheckEvery, setting_.max_iters); step_ < end;) step();
+  for (const Index end = std::min(step_ + kCheckEvery, options_.max_iters); step_ < end;) step();
   check();
 }
 
 void RecallRun::step() {
-  const Batch batch = task_.batch(setting_.batch_size,
-                                  {setting_.seed ^ kTraining, static_cast<std::uint64_t>(step_)});
+  const Batch batch = task_.batch(options_.batch_size,
+                                  {options_.seed ^ kTraining, static_cast<std::uint64_t>(step_)});
   optimizer_->zero_grad();
-  const Tensor loss = cross_entropy((*model_)(batch.x, nullptr), answers(batch));
+  const Tensor loss = cross_entropy((*model_)(batch.x), answers(batch));
   if (!std::isfinite(loss.item())) {
     autograd::fail<autograd::NumericError>(
         "d_k {}, scale {}, seed {}: the loss is {} at step {}; a --learning-rate below {} may do",
-        setting_.d_k, setting_.scale.name(), setting_.seed, loss.item(), step_,
-        setting_.learning_rate);
+        options_.d_k, options_.scale.name(), options_.seed, loss.item(), step_,
+        options_.learning_rate);
   }
   loss.backward();
   optimizer_->step();
@@ -128,19 +126,20 @@ void RecallRun::step() {
 void RecallRun::check() {
   const autograd::NoGrad no_grad;
   const Batch batch =
-      task_.batch(kCheckBatch, {setting_.seed ^ kChecks, static_cast<std::uint64_t>(step_)});
-  nn::AttentionTrace trace;
-  const Tensor logits = (*model_)(batch.x, &trace);
-  const double scale = setting_.scale.factor(setting_.d_k);
+      task_.batch(kCheckBatch, {options_.seed ^ kChecks, static_cast<std::uint64_t>(step_)});
+  const nn::AttentionTrace trace;
+  const Tensor logits = (*model_)(batch.x);
+  const double scale = options_.scale.factor(options_.d_k);
   checks_.push_back(
       {step_, share_right(logits, batch),
-       head_stats(trace.q.unsqueeze(1), trace.k.unsqueeze(1), scale, nn::Causal::no).front()});
+       head_stats(trace[0].q.unsqueeze(1), trace[0].k.unsqueeze(1), scale, nn::Causal::no)
+           .front()});
 }
 
 double RecallRun::final_accuracy() const {
   const autograd::NoGrad no_grad;
-  const Batch batch = task_.batch(kFinalBatch, {setting_.seed ^ kFinal, 0});
-  return share_right((*model_)(batch.x, nullptr), batch);
+  const Batch batch = task_.batch(kFinalBatch, {options_.seed ^ kFinal, 0});
+  return share_right((*model_)(batch.x), batch);
 }
 
 }  // namespace experiments::training

@@ -15,7 +15,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-struct RecallSetting {
+struct RecallOptions {
   Index d_k = 16;
   nn::Scale scale = nn::Scale::sqrt_dk();
   Index pairs = 8;     // of a key and a value, before the key that is asked for
@@ -44,7 +44,7 @@ struct RecallCheck {
 /// start from the same weights but for those of query and key.
 class RecallRun {
  public:
-  explicit RecallRun(const RecallSetting& setting);
+  explicit RecallRun(const RecallOptions& options);
   ~RecallRun();
   RecallRun(RecallRun&&) noexcept;
 
@@ -55,14 +55,14 @@ class RecallRun {
   bool learnt() const { return checks_.back().accuracy >= kLearnt; }
   const std::vector<RecallCheck>& checks() const { return checks_; }  // at step 0 first
   double final_accuracy() const;
-  const RecallSetting& setting() const { return setting_; }
+  const RecallOptions& options() const { return options_; }
 
  private:
   class Model;
   void step();
   void check();
 
-  RecallSetting setting_;
+  RecallOptions options_;
   Task task_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<nn::AdamW> optimizer_;

@@ -32,7 +32,7 @@ const RecallCheck& last(const RecallRun& run) { return run.checks().back(); }
 std::vector<Group> groups_of(std::span<const RecallRun> runs) {
   std::vector<Group> groups;
   for (const RecallRun& run : runs) {
-    const RecallSetting& s = run.setting();
+    const RecallOptions& s = run.options();
     auto group = std::ranges::find_if(
         groups, [&s](const Group& g) { return g.d_k == s.d_k && g.scale == s.scale; });
     if (group == groups.end()) group = groups.insert(groups.end(), Group{s.d_k, s.scale});
@@ -103,7 +103,7 @@ double median_steps(std::span<const RecallRun* const> runs) {
 }
 
 std::vector<std::string> recall_words(std::span<const RecallRun> runs) {
-  const RecallSetting& s = runs.front().setting();
+  const RecallOptions& s = runs.front().options();
   std::vector<std::string> lines{fmt::format(
       "{} pairs of {} keys and {} values, then the key that is asked for; one head, C = {}, W ~ "
       "N(0, 1/fan_in), AdamW at {} under every scale, batches of {}. steps: to {} of {} fresh "

@@ -13,7 +13,7 @@
 #include "experiments/cli/errors.h"
 #include "experiments/cli/output.h"
 #include "experiments/report/text.h"
-#include "experiments/training/atomic_file.h"
+#include "nn/io/atomic_file.h"
 
 namespace experiments::training {
 namespace {
@@ -59,7 +59,7 @@ void RunFolder::create() const {
 
 void RunFolder::write(const std::string& file, const std::string& text) const {
   const std::string target = path_ + '/' + file;
-  AtomicFile out(target, fmt::format("cannot write {}", report::quote(target)));
+  nn::AtomicFile out(target, fmt::format("cannot write {}", report::quote(target)));
   out.write(text);
   out.commit();
 }

@@ -135,7 +135,7 @@ std::vector<Sample::Prompt> Sample::prompts(const Run& run, const Vocabulary& vo
   Prompt prompt{.tokens = vocabulary.encode(prompt_, "--prompt"), .count = max_new_tokens_};
   if (prompt.tokens.empty()) prompt.tokens = {start_token(loaded().vocabulary())};
   if (is_task) {
-    const Index length = std::ssize(prompt.tokens), block = loaded().config().block_size;
+    const Index length = std::ssize(prompt.tokens), block = loaded().options().block_size;
     if (length > block) {
       throw cli::DataError(
           fmt::format("--prompt: expected at most the {} tokens of task {}, got {}", block,

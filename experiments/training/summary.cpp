@@ -56,7 +56,7 @@ class Summary : public Experiment {
   Report run(const Run& run) override;
 
  private:
-  nn::GPTConfig config(const Run& run) const;
+  nn::GPTOptions config(const Run& run) const;
   /// Copies of every parameter that the optimizer keeps.
   int averages() const { return optimizer_ == "sgd" ? 1 : 2; }
   std::string tree(const std::vector<Layer>& layers) const;
@@ -70,7 +70,7 @@ class Summary : public Experiment {
   Index batch_size_ = 1;
   std::string optimizer_ = "adamw";
 
-  nn::GPTConfig base_;  // what has no option here
+  nn::GPTOptions base_;  // what has no option here
 };
 
 void Summary::add_options(Options& options) {
@@ -107,7 +107,7 @@ std::vector<std::string> Summary::underlying_options() {
   }
   const LoadedModel loaded{RunFolder(out_dir_)};
   const TrainConfig& stored = loaded.stored().config;
-  base_ = loaded.config();
+  base_ = loaded.options();
   std::vector<std::string> words = {
       "--n-layer",    text(base_.n_layer),     "--n-head",     text(base_.n_head),
       "--n-embd",     text(base_.n_embd),      "--block-size", text(base_.block_size),
@@ -122,8 +122,8 @@ std::vector<std::string> Summary::underlying_options() {
 
 void Summary::validate(const Run&) { cli::require_divides(n_head_, n_embd_); }
 
-nn::GPTConfig Summary::config(const Run& run) const {
-  nn::GPTConfig config = base_;
+nn::GPTOptions Summary::config(const Run& run) const {
+  nn::GPTOptions config = base_;
   config.block_size = block_size_;
   config.vocab_size = vocab_size_;
   config.n_layer = n_layer_;

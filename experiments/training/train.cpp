@@ -180,7 +180,7 @@ void Train::iterate(const Run& run) {
     const Index i = trainer_->iteration();
     if (i % config_.eval_interval == 0 && log_->last_evaluation() < i) evaluate_now(run);
     if (i == 0) first_look(run);
-    else now_ = trainer_->look();
+    else now_ = trainer_->forward_backward();
     update(run);
     cli::throw_if_interrupted();
   }
@@ -188,7 +188,7 @@ void Train::iterate(const Run& run) {
 
 void Train::first_look(const Run& run) {
   const autograd::GradientFlow flow;
-  now_ = trainer_->look();
+  now_ = trainer_->forward_backward();
   for (const std::string& line : diagnose(trainer_->model(), flow)) run.say("warning: " + line);
 }
 

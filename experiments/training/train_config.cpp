@@ -211,7 +211,7 @@ nn::Schedule TrainConfig::lr_schedule() const {
                                   .decay_iters = decay_iters()});
 }
 
-nn::GPTConfig TrainConfig::model(Index vocab_size, Index block, nn::DType dtype) const {
+nn::GPTOptions TrainConfig::model(Index vocab_size, Index block, nn::DType dtype) const {
   return {.block_size = block,
           .vocab_size = vocab_size,
           .n_layer = n_layer,

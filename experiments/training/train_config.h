@@ -68,7 +68,7 @@ struct TrainConfig {
   std::string task_name() const { return task.empty() ? "copy" : task; }
   TaskOptions task_options() const;
   nn::Schedule lr_schedule() const;
-  nn::GPTConfig model(Index vocab_size, Index block, nn::DType dtype) const;
+  nn::GPTOptions model(Index vocab_size, Index block, nn::DType dtype) const;
 };
 
 /// What TrainConfig::json() wrote.

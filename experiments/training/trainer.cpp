@@ -21,15 +21,15 @@ constexpr std::uint64_t kBatches = 0x62617463685f6b65;  // keeps clear of the se
 std::unique_ptr<nn::Optimizer> make_optimizer(const TrainConfig& c, const nn::GPT& model) {
   const std::array betas = {c.beta1, c.beta2};
   if (c.optimizer == "sgd") {
-    return std::make_unique<nn::Sgd>(nn::decay_groups(model, c.weight_decay),
-                                     nn::SgdConfig{.lr = c.learning_rate, .momentum = c.momentum});
+    return std::make_unique<nn::SGD>(nn::decay_groups(model, c.weight_decay),
+                                     nn::SGDOptions{.lr = c.learning_rate, .momentum = c.momentum});
   }
   if (c.optimizer == "adam") {
     return std::make_unique<nn::Adam>(nn::decay_groups(model, c.weight_decay),
-                                      nn::AdamConfig{.lr = c.learning_rate, .betas = betas});
+                                      nn::AdamOptions{.lr = c.learning_rate, .betas = betas});
   }
   return std::make_unique<nn::AdamW>(nn::decay_groups(model, c.weight_decay),
-                                     nn::AdamWConfig{.lr = c.learning_rate, .betas = betas});
+                                     nn::AdamWOptions{.lr = c.learning_rate, .betas = betas});
 }
 
 autograd::Generator& seeded(autograd::Generator&& generator) { return generator; }
@@ -94,8 +94,8 @@ double Trainer::backward_of(Index iteration) {
   return total;
 }
 
-Iteration Trainer::look() {
-  const Generators before = generators();
+Iteration Trainer::forward_backward() {
+  const nn::GeneratorStates before = model_.generators();
   Iteration now{.loss = 0, .grad_norm = 0, .lr = schedule_.at(iteration_)};
   model_.zero_grad();
   now.loss = backward_of(iteration_);
@@ -114,10 +114,10 @@ void Trainer::apply() {
   ++iteration_;
 }
 
-void Trainer::explain(const std::string& what, const Generators& before) {
+void Trainer::explain(const std::string& what, const nn::GeneratorStates& before) {
   const auto rewind = [&] {  // to the same dropout masks
     model_.zero_grad();
-    set_generators(before);
+    model_.set_generators(before);
   };
   rewind();
   const std::string why = explain_nonfinite(model_, [this] { backward_of(iteration_); });
@@ -125,30 +125,12 @@ void Trainer::explain(const std::string& what, const Generators& before) {
   throw NumericError(fmt::format("iteration {}: {}: {}", iteration_, what, why));
 }
 
-Trainer::Generators Trainer::generators() const {
-  Generators states;
-  for (const nn::NamedModule& m : model_.named_modules()) {
-    if (auto* dropout = dynamic_cast<nn::Dropout*>(m.module))
-      states.emplace(m.name, dropout->generator().state());
-  }
-  return states;
-}
-
-void Trainer::set_generators(const Generators& states) {
-  for (const nn::NamedModule& m : model_.named_modules()) {
-    if (auto* dropout = dynamic_cast<nn::Dropout*>(m.module))
-      dropout->generator().set_state(states.at(m.name));
-  }
-}
-
 Checkpoint Trainer::checkpoint() const {
-  return {.model = model_.state(),
-          .optimizer = optimizer_->state(),
-          .step = iteration_,
-          .generators = generators(),
-          .config_json = config_.json(seed_, dtype_),
-          .vocabulary = source_.vocabulary(),
-          .metrics = {}};
+  Checkpoint checkpoint{nn::training_state(model_, *optimizer_)};
+  checkpoint.step = iteration_;
+  checkpoint.config_json = config_.json(seed_, dtype_);
+  checkpoint.vocabulary = source_.vocabulary();
+  return checkpoint;
 }
 
 void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
@@ -159,16 +141,11 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
     refuse(fmt::format("its vocabulary of {} is not that of the data, of {}",
                        checkpoint.vocabulary.size(), source_.vocabulary().size()));
   }
-  for (const auto& [name, state] : generators()) {
-    if (!checkpoint.generators.contains(name)) refuse("it has no generator of " + name);
-  }
   try {
-    model_.load_state(checkpoint.model);
-    optimizer_->load_state(checkpoint.optimizer);
+    nn::load_training_state(checkpoint, model_, *optimizer_);
   } catch (const autograd::Error& error) {
     refuse(error.what());
   }
-  set_generators(checkpoint.generators);
   iteration_ = checkpoint.step;
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +39,8 @@ class Trainer {
 
   /// Forward and backward of the next iteration's batches. NumericError, with the first op that
   /// failed, if loss or gradient is not finite: then nothing has changed.
-  Iteration look();
-  /// The update that look() has prepared.
+  Iteration forward_backward();
+  /// The update that forward_backward() has prepared.
   void apply();
 
   Index iteration() const { return iteration_; }  // applied so far
@@ -56,16 +55,13 @@ class Trainer {
   void restore(const Checkpoint& checkpoint, const std::string& shown);
 
  private:
-  using Generators = std::map<std::string, autograd::Generator::State>;
-  Generators generators() const;
-  void set_generators(const Generators& states);
-  [[noreturn]] void explain(const std::string& what, const Generators& before);
+  [[noreturn]] void explain(const std::string& what, const nn::GeneratorStates& before);
 
   TrainConfig config_;
   const Source& source_;
   std::uint64_t seed_;
   nn::DType dtype_;
-  mutable nn::GPT model_;  // named_modules() hands out what may change
+  nn::GPT model_;
   std::vector<nn::Tensor> parameters_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   nn::Schedule schedule_;

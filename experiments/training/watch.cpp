@@ -63,15 +63,15 @@ std::string drawn(const LayerStats& heads, double HeadStats::*value,
 }  // namespace
 
 std::vector<LayerStats> watch_layers(nn::GPT& model, const Tensor& tokens) {
-  std::vector<nn::AttentionTrace> traces;
+  const nn::AttentionTrace trace;
   {
     const EvalMode eval(model);
-    (void)model(tokens, &traces);
+    (void)model(tokens);
   }
   std::vector<LayerStats> layers;
-  for (const nn::AttentionTrace& trace : traces) {
-    const double scale = model.config().scale.factor(trace.q.size(-1));
-    layers.push_back(head_stats(trace.q, trace.k, scale, model.config().causal));
+  for (const nn::TracedAttention& layer : trace.calls()) {
+    const double scale = model.options().scale.factor(layer.q.size(-1));
+    layers.push_back(head_stats(layer.q, layer.k, scale, model.options().causal));
   }
   return layers;
 }

@@ -15,19 +15,6 @@ using autograd::Draw;
 using autograd::GradcheckCase;
 using autograd::Trial;
 
-// Dropout draws a new mask at each call; a function to be differentiated must not.
-using Masks = std::vector<std::pair<Dropout*, Generator::State>>;
-
-Masks masks_of(Module& module) {
-  Masks masks;
-  for (const NamedModule& m : module.named_modules()) {
-    if (auto* dropout = dynamic_cast<Dropout*>(m.module)) {
-      masks.emplace_back(dropout, dropout->generator().state());
-    }
-  }
-  return masks;
-}
-
 // A trial of module(x): x, unless it holds indices, and all parameters are inputs, every call sees
 // the same dropout masks.
 Trial trial_of(std::shared_ptr<Module> module, const Tensor& x) {
@@ -39,9 +26,9 @@ Trial trial_of(std::shared_ptr<Module> module, const Tensor& x) {
     p.set_data(p.data().to(DType::f32).to(p.dtype()));
     trial.inputs.push_back(p);
   }
-  const Masks masks = masks_of(*module);
+  const GeneratorStates masks = module->generators();  // dropout draws new ones at each call
   trial.f = [module, masks, x, differentiable](const std::vector<Tensor>& inputs) {
-    for (const auto& mask : masks) mask.first->generator().set_state(mask.second);
+    module->set_generators(masks);
     return (*module)(differentiable ? inputs[0] : x);
   };
   trial.allow_vacuous = !masks.empty();  // everything may be dropped
@@ -100,15 +87,15 @@ Trial attention_trial(Draw& draw, const Scale& scale) {
 
 enum class Mode { eval, train };
 
-Trial multi_head_trial(Draw& draw, Mode mode, AttentionConfig config) {
-  config.n_head = draw.integer(1, 3);
-  config.n_embd = config.n_head * draw.integer(1, 4);
-  config.init = Init::unit;
-  config.dtype = draw.dtype();
+Trial multi_head_trial(Draw& draw, Mode mode, MultiHeadAttentionOptions options) {
+  options.n_head = draw.integer(1, 3);
+  options.n_embd = options.n_head * draw.integer(1, 4);
+  options.init = Init::unit;
+  options.dtype = draw.dtype();
   const Index B = draw.integer(1, 2), T = draw.integer(1, draw.is_large() ? 20 : 5);
-  auto module = std::make_shared<MultiHeadAttention>(config, draw.generator());
+  auto module = std::make_shared<MultiHeadAttention>(options, draw.generator());
   if (mode == Mode::eval) module->eval();
-  return trial_of(module, draw.normal({B, T, config.n_embd}));
+  return trial_of(module, draw.normal({B, T, options.n_embd}));
 }
 
 Trial masked_attention_trial(Draw& draw) {
@@ -143,26 +130,26 @@ Trial layer_norm_trial(Draw& draw, Bias bias) {
 
 Trial mlp_trial(Draw& draw, Gelu gelu) {
   const Index size = draw.positive_size(5);
-  const MlpOptions options{.dropout = 0.2, .gelu = gelu, .init = Init::unit, .dtype = draw.dtype()};
-  auto module = std::make_shared<Mlp>(size, options, draw.generator());
+  const MLPOptions options{.dropout = 0.2, .gelu = gelu, .init = Init::unit, .dtype = draw.dtype()};
+  auto module = std::make_shared<MLP>(size, options, draw.generator());
   stir(*module, draw);
   return trial_of(module, draw.normal({draw.positive_size(3), size}));
 }
 
-AttentionConfig small_config(Draw& draw, AttentionConfig config) {
-  config.n_head = draw.integer(1, 2);
-  config.n_embd = config.n_head * draw.integer(2, 3);
-  config.init = Init::unit;
-  config.dtype = draw.dtype();
-  return config;
+MultiHeadAttentionOptions small(Draw& draw, MultiHeadAttentionOptions options) {
+  options.n_head = draw.integer(1, 2);
+  options.n_embd = options.n_head * draw.integer(2, 3);
+  options.init = Init::unit;
+  options.dtype = draw.dtype();
+  return options;
 }
 
-Trial block_trial(Draw& draw, NormPosition norm, const AttentionConfig& config) {
-  const BlockConfig options{.attention = small_config(draw, config), .norm = norm};
-  auto module = std::make_shared<Block>(options, draw.generator());
+Trial block_trial(Draw& draw, NormPosition norm, const MultiHeadAttentionOptions& options) {
+  const BlockOptions block{.attention = small(draw, options), .norm = norm};
+  auto module = std::make_shared<Block>(block, draw.generator());
   stir(*module, draw);
   return trial_of(module,
-                  draw.normal({draw.integer(1, 2), draw.integer(1, 4), options.attention.n_embd}));
+                  draw.normal({draw.integer(1, 2), draw.integer(1, 4), block.attention.n_embd}));
 }
 
 // Tokens have no gradient: the inputs are the parameters alone.
@@ -174,31 +161,31 @@ Trial embedding_trial(Draw& draw) {
   return trial_of(module, draw.indices(draw.nonempty_shape(0, 2), count));
 }
 
-Trial gpt_trial(Draw& draw, GPTConfig config) {
-  config.block_size = 4;
-  config.vocab_size = draw.integer(2, 5);
-  config.n_layer = draw.integer(1, 2);
-  config.n_head = draw.integer(1, 2);
-  config.n_embd = config.n_head * 3;
-  config.dtype = draw.dtype();
-  auto module = std::make_shared<GPT>(config, draw.generator());
+Trial gpt_trial(Draw& draw, GPTOptions options) {
+  options.block_size = 4;
+  options.vocab_size = draw.integer(2, 5);
+  options.n_layer = draw.integer(1, 2);
+  options.n_head = draw.integer(1, 2);
+  options.n_embd = options.n_head * 3;
+  options.dtype = draw.dtype();
+  auto module = std::make_shared<GPT>(options, draw.generator());
   stir(*module, draw);
   return trial_of(module,
-                  draw.indices({draw.integer(1, 2), draw.integer(1, 4)}, config.vocab_size));
+                  draw.indices({draw.integer(1, 2), draw.integer(1, 4)}, options.vocab_size));
 }
 
 std::vector<GradcheckCase> make_cases() {
   const auto scaled = [](const char* text) {
     return [scale = Scale::parse(text)](Draw& draw) { return attention_trial(draw, scale); };
   };
-  const auto heads = [](Mode mode, const AttentionConfig& config) {
-    return [mode, config](Draw& draw) { return multi_head_trial(draw, mode, config); };
+  const auto heads = [](Mode mode, const MultiHeadAttentionOptions& options) {
+    return [mode, options](Draw& draw) { return multi_head_trial(draw, mode, options); };
   };
-  const auto blocks = [](NormPosition norm, const AttentionConfig& config) {
-    return [norm, config](Draw& draw) { return block_trial(draw, norm, config); };
+  const auto blocks = [](NormPosition norm, const MultiHeadAttentionOptions& options) {
+    return [norm, options](Draw& draw) { return block_trial(draw, norm, options); };
   };
-  const auto gpts = [](const GPTConfig& config) {
-    return [config](Draw& draw) { return gpt_trial(draw, config); };
+  const auto gpts = [](const GPTOptions& options) {
+    return [options](Draw& draw) { return gpt_trial(draw, options); };
   };
   return {
       {"linear", [](Draw& draw) { return linear_trial(draw, Bias::no); }},
@@ -210,19 +197,20 @@ std::vector<GradcheckCase> make_cases() {
       {"attention_none", scaled("none")},
       {"attention_dk", scaled("dk")},
       {"attention_number", scaled("0.37")},
-      {"multi_head_attention", heads(Mode::eval, {.dropout = 0.5})},
+      {"multi_head_attention", heads(Mode::eval, {.dropout = 0.5, .bias = Bias::no})},
       {"multi_head_attention_bias", heads(Mode::eval, {.bias = Bias::yes})},
-      {"multi_head_attention_none", heads(Mode::eval, {.scale = Scale::none()})},
+      {"multi_head_attention_none", heads(Mode::eval, {.bias = Bias::no, .scale = Scale::none()})},
       {"multi_head_attention_train", heads(Mode::train, {.dropout = 0.3, .bias = Bias::yes})},
       {"attention_masked", masked_attention_trial},
-      {"multi_head_attention_causal", heads(Mode::eval, {.causal = Causal::yes})},
-      {"multi_head_attention_qk_norm", heads(Mode::eval, {.qk_norm = QkNorm::yes})},
+      {"multi_head_attention_causal", heads(Mode::eval, {.bias = Bias::no, .causal = Causal::yes})},
+      {"multi_head_attention_qk_norm",
+       heads(Mode::eval, {.bias = Bias::no, .qk_norm = QkNorm::yes})},
       {"layer_norm", [](Draw& draw) { return layer_norm_trial(draw, Bias::no); }},
       {"layer_norm_bias", [](Draw& draw) { return layer_norm_trial(draw, Bias::yes); }},
       {"embedding", embedding_trial},
       {"mlp", [](Draw& draw) { return mlp_trial(draw, Gelu::erf); }},
       {"mlp_tanh", [](Draw& draw) { return mlp_trial(draw, Gelu::tanh); }},
-      {"block", blocks(NormPosition::pre, {.causal = Causal::yes})},
+      {"block", blocks(NormPosition::pre, {.bias = Bias::no, .causal = Causal::yes})},
       {"block_post", blocks(NormPosition::post, {.dropout = 0.2, .bias = Bias::yes})},
       {"gpt", gpts({})},
       {"gpt_untied", gpts({.bias = Bias::no, .tied = Tied::no, .norm = NormPosition::post})},

@@ -28,8 +28,8 @@ void use_identity_projections(MultiHeadAttention& module) {
   module.load_state({{"qkv.weight", autograd::concat({one, one, one}, 0)}, {"proj.weight", one}});
 }
 
-AttentionConfig small(Causal causal = Causal::no) {
-  return {.n_embd = 4, .n_head = 2, .causal = causal, .dtype = DType::f64};
+MultiHeadAttentionOptions small(Causal causal = Causal::no) {
+  return {.n_embd = 4, .n_head = 2, .bias = Bias::no, .causal = causal, .dtype = DType::f64};
 }
 
 TEST(CausalAttention, SeesItselfAndWhatCameBefore) {
@@ -59,14 +59,14 @@ TEST(CausalAttention, MovesNothingBeforeWhatMoved) {
 
 TEST(AttentionMask, HidesKeysOfItsOwnItemInEveryHead) {
   MultiHeadAttention attn(small());
-  AttentionTrace trace;
+  const AttentionTrace trace;
   // Item 0 hides key 0, item 1 hides key 1.
-  attn(autograd::randn({2, 3, 4}, DType::f64), b8({0, 1, 1, 1, 0, 1}, {2, 1, 1, 3}), &trace);
+  attn(autograd::randn({2, 3, 4}, DType::f64), b8({0, 1, 1, 1, 0, 1}, {2, 1, 1, 3}));
   for (Index item = 0; item < 2; ++item) {
     for (Index head = 0; head < 2; ++head) {
       for (Index t = 0; t < 3; ++t) {
-        EXPECT_EQ(trace.weights.at({item, head, t, item}), 0.0);
-        EXPECT_GT(trace.weights.at({item, head, t, 1 - item}), 0.0);
+        EXPECT_EQ(trace[0].weights.at({item, head, t, item}), 0.0);
+        EXPECT_GT(trace[0].weights.at({item, head, t, 1 - item}), 0.0);
       }
     }
   }
@@ -110,17 +110,17 @@ TEST(AttentionMask, HasToBroadcast) {
 }
 
 TEST(QkNorm, KeepsScoresBounded) {
-  AttentionConfig config = small();
+  MultiHeadAttentionOptions config = small();
   config.qk_norm = QkNorm::yes;
   MultiHeadAttention attn(config);
   EXPECT_EQ(attn.parameter_count(), 4 * 16 + 2 * 2);
   State state = attn.state();
   state["qkv.weight"] = state["qkv.weight"] * 1e6;
   attn.load_state(state);
-  AttentionTrace trace;
-  attn(autograd::randn({2, 8, 4}, DType::f64), &trace);
+  const AttentionTrace trace;
+  attn(autograd::randn({2, 8, 4}, DType::f64));
   // Normalised rows of D numbers have length sqrt(D): |q.k| / sqrt(D) <= sqrt(D).
-  EXPECT_LE(trace.scores.abs().max().item(), std::sqrt(2.0) + 1e-12);
+  EXPECT_LE(trace[0].scores.abs().max().item(), std::sqrt(2.0) + 1e-12);
 }
 
 }  // namespace

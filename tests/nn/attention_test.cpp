@@ -1,6 +1,7 @@
 #include "nn/attention.h"
 
 #include <cmath>
+#include <thread>
 
 #include "autograd/ops.h"
 #include "tests/nn/check.h"
@@ -57,25 +58,26 @@ TEST(Attention, DropoutIsOnTheWeights) {
   const Tensor q = draw({8, 3}), k = draw({8, 3});
   const Tensor identity = autograd::tril(autograd::ones({8, 8}, DType::f64)) -
                           autograd::tril(autograd::ones({8, 8}, DType::f64), -1);
-  AttentionTrace trace;
-  const Tensor dropped = attention(q, k, identity, {.dropout = &dropout, .trace = &trace});
+  const AttentionTrace trace;
+  const Tensor dropped = attention(q, k, identity, {.dropout = &dropout});
   Index zeros = 0;
   for (Index i = 0; i < 64; ++i) {
-    const double weight = trace.weights.data().at(i), kept = dropped.data().at(i);
+    const double weight = trace[0].weights.data().at(i), kept = dropped.data().at(i);
     zeros += kept == 0.0;
     EXPECT_TRUE(kept == 0.0 || kept == 2 * weight);
   }
   EXPECT_GT(zeros, 8);
   EXPECT_LT(zeros, 56);
   dropout.eval();
-  EXPECT_TRUE(same_bits(attention(q, k, identity, {.dropout = &dropout}), trace.weights));
+  EXPECT_TRUE(same_bits(attention(q, k, identity, {.dropout = &dropout}), trace[0].weights));
 }
 
 TEST(Attention, TraceHoldsTheStepsAndTheirGradients) {
   Tensor q = draw({2, 3, 5}), k = draw({2, 4, 5}), v = draw({2, 4, 6});
   for (Tensor* t : {&q, &k, &v}) t->requires_grad_();
-  AttentionTrace trace;
-  const Tensor y = attention(q, k, v, {.scale = Scale::dk(), .trace = &trace});
+  const AttentionTrace calls;
+  const Tensor y = attention(q, k, v, {.scale = Scale::dk()});
+  const TracedAttention& trace = calls[0];
   EXPECT_EQ(trace.scores.shape(), (Shape{2, 3, 4}));
   EXPECT_TRUE(is_close(trace.scores, matmul(q, k.transpose(1, 2)) / 5.0, 1e-15));
   EXPECT_TRUE(same_bits(trace.weights, softmax(trace.scores, -1)));
@@ -97,23 +99,45 @@ TEST(Attention, TraceOfConstantsHasNoGradients) {
   const Tensor q = draw({3, 5}), k = draw({4, 5});
   Tensor v = draw({4, 6});
   v.requires_grad_();
-  AttentionTrace trace;
-  attention(q, k, v, {.trace = &trace}).sum().backward();
+  const AttentionTrace calls;
+  attention(q, k, v).sum().backward();
+  const TracedAttention trace = calls[0];
   EXPECT_TRUE(trace.v.grad().defined());
   EXPECT_FALSE(trace.q.grad().defined());
   EXPECT_FALSE(trace.weights.grad().defined());
   const autograd::NoGrad no_grad;
-  EXPECT_NO_THROW(attention(q, k, v, {.trace = &trace}));
+  EXPECT_NO_THROW(attention(q, k, v));
 }
 
 TEST(Attention, TracingChangesNoBit) {
   Tensor q = draw({2, 3, 5}), k = draw({2, 4, 5}), v = draw({2, 4, 6});
   q.requires_grad_();
-  AttentionTrace trace;
-  const Tensor plain = attention(q, k, v), traced = attention(q, k, v, {.trace = &trace});
+  const Tensor plain = attention(q, k, v);
+  const AttentionTrace trace;
+  const Tensor traced = attention(q, k, v);
   EXPECT_TRUE(same_bits(plain, traced));
   const Tensor g = draw(plain.shape());
   EXPECT_TRUE(same_bits(autograd::grad(plain, {q}, g)[0], autograd::grad(traced, {q}, g)[0]));
+}
+
+TEST(Attention, TheNewestTraceRecordsWhileItLives) {
+  const Tensor x = draw({3, 5});
+  const AttentionTrace outer;
+  attention(x, x, x);
+  {
+    const AttentionTrace inner;
+    attention(x, x, x);
+    attention(x, x, x);
+    EXPECT_EQ(inner.calls().size(), 2u);
+  }
+  attention(x, x, x);
+  EXPECT_EQ(outer.calls().size(), 2u);
+  std::thread([&] { attention(x, x, x); }).join();  // another thread's calls are not seen
+  EXPECT_EQ(outer.calls().size(), 2u);
+  EXPECT_THAT([&] { outer[2]; },
+              ThrowsMessage<autograd::ValueError>(HasSubstr("call 2 is not in [0, 2)")));
+  EXPECT_THAT([&] { outer.at("GPT.h.0.attn"); },
+              ThrowsMessage<autograd::ValueError>(HasSubstr("none of its 2 calls")));
 }
 
 TEST(Attention, WrongShapesAreShown) {

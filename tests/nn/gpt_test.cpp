@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-GPTConfig small(DType dtype = DType::f64) {
+GPTOptions small(DType dtype = DType::f64) {
   return {.block_size = 5, .vocab_size = 7, .n_layer = 2, .n_head = 2, .n_embd = 6, .dtype = dtype};
 }
 
@@ -22,7 +22,7 @@ Tensor tokens(std::initializer_list<double> values, const Shape& shape) {
 
 // --- an independent implementation
 
-void expect_agreement(const std::string& name, GPTConfig config, double tolerance) {
+void expect_agreement(const std::string& name, GPTOptions config, double tolerance) {
   static const Reference reference("gpt_reference.csv");
   GPT gpt(config);
   State state;
@@ -47,7 +47,7 @@ void expect_agreement(const std::string& name, GPTConfig config, double toleranc
 TEST(GPT, AgreesWithAnIndependentImplementation) {
   expect_agreement("gpt2", small(), 1e-12);
   expect_agreement("gpt2", small(DType::f32), 1e-4);
-  GPTConfig other = small();
+  GPTOptions other = small();
   other.tied = Tied::no;
   other.norm = NormPosition::post;
   other.gelu = Gelu::tanh;
@@ -59,7 +59,7 @@ TEST(GPT, AgreesWithAnIndependentImplementation) {
 
 TEST(GPT, HasTheParametersOfGpt2) {
   // One block of GPT-2 small; the other eleven are the same.
-  const GPT gpt(GPTConfig{.n_layer = 1});
+  const GPT gpt(GPTOptions{.n_layer = 1});
   constexpr Index kBlock = 12 * 768 * 768 + 13 * 768;
   EXPECT_EQ(gpt.parameter_count(), 50257 * 768 + 1024 * 768 + kBlock + 2 * 768);
   EXPECT_EQ(gpt.parameter_count() + 11 * kBlock, 124'439'808);
@@ -68,7 +68,7 @@ TEST(GPT, HasTheParametersOfGpt2) {
 }
 
 TEST(GPT, CountsATiedHeadOnce) {
-  GPTConfig config = small();
+  GPTOptions config = small();
   const Index tied = GPT(config).parameter_count();
   config.tied = Tied::no;
   GPT own(config);
@@ -80,7 +80,7 @@ double deviation(const Tensor& x) { return std::sqrt(mean(x * x).item()); }
 
 TEST(GPT, StartsAsGpt2Does) {
   const GPT gpt(
-      GPTConfig{.block_size = 64, .vocab_size = 512, .n_layer = 8, .n_head = 2, .n_embd = 64});
+      GPTOptions{.block_size = 64, .vocab_size = 512, .n_layer = 8, .n_head = 2, .n_embd = 64});
   for (const NamedParameter& p : gpt.named_parameters()) {
     const double measured = deviation(p.tensor);
     if (p.tensor.rank() == 1) {
@@ -95,7 +95,7 @@ TEST(GPT, StartsAsGpt2Does) {
 
 TEST(GPT, StartsAtTheLossOfChance) {
   Generator generator(1);
-  GPT gpt(GPTConfig{.block_size = 16, .vocab_size = 65, .n_layer = 2, .n_head = 2, .n_embd = 32},
+  GPT gpt(GPTOptions{.block_size = 16, .vocab_size = 65, .n_layer = 2, .n_head = 2, .n_embd = 32},
           generator);
   const auto random_tokens = [&] {
     return autograd::uniform({4, 16}, 0, 65, DType::f64, generator).to(DType::i64);
@@ -112,7 +112,7 @@ TEST(GPT, SeesOnlyThePast) {
   const Tensor b = gpt(tokens({1, 2, 3, 6, 5}, {1, 5}));
   EXPECT_TRUE(same_bits(a.narrow(1, 0, 3), b.narrow(1, 0, 3)));
   EXPECT_FALSE(allclose(a.narrow(1, 4, 1), b.narrow(1, 4, 1)));
-  GPTConfig config = small();
+  GPTOptions config = small();
   config.causal = Causal::no;
   GPT open(config);
   open.load_state(gpt.state());
@@ -122,16 +122,18 @@ TEST(GPT, SeesOnlyThePast) {
 
 TEST(GPT, TracesItsAttention) {
   GPT gpt(small());
-  std::vector<AttentionTrace> traces;
-  const Tensor logits = gpt(tokens({1, 2, 3}, {1, 3}), &traces);
-  ASSERT_EQ(traces.size(), 2u);
-  EXPECT_EQ(traces[1].weights.shape(), (Shape{1, 2, 3, 3}));
-  EXPECT_TRUE(is_close(logits, gpt(tokens({1, 2, 3}, {1, 3})), 1e-12));  // another path
-  EXPECT_EQ(traces[0].weights.at({0, 1, 0, 1}), 0.0);
+  const Tensor fused = gpt(tokens({1, 2, 3}, {1, 3}));
+  const AttentionTrace trace;
+  const Tensor logits = gpt(tokens({1, 2, 3}, {1, 3}));
+  ASSERT_EQ(trace.calls().size(), 2u);
+  EXPECT_EQ(trace[1].path, "GPT.h.1.attn");
+  EXPECT_EQ(trace.at("GPT.h.1.attn").weights.shape(), (Shape{1, 2, 3, 3}));
+  EXPECT_TRUE(is_close(logits, fused, 1e-12));  // another path
+  EXPECT_EQ(trace[0].weights.at({0, 1, 0, 1}), 0.0);
 }
 
 TEST(GPT, DropoutWorksInTrainingAlone) {
-  GPTConfig config = small();
+  GPTOptions config = small();
   config.dropout = 0.5;
   GPT gpt(config);
   const Tensor x = tokens({1, 2, 3}, {1, 3});
@@ -156,9 +158,9 @@ TEST(GPT, RefusesWhatDoesNotFit) {
       },
       ThrowsMessage<autograd::ValueError>(
           AllOf(HasSubstr("got 7 at position 1"), HasSubstr("in GPT.wte"))));
-  EXPECT_THAT([] { GPT(GPTConfig{.n_layer = 0}); },
+  EXPECT_THAT([] { GPT(GPTOptions{.n_layer = 0}); },
               ThrowsMessage<autograd::ValueError>(HasSubstr("n_layer must be at least 1, got 0")));
-  EXPECT_THAT([] { GPT(GPTConfig{.n_head = 5}); },
+  EXPECT_THAT([] { GPT(GPTOptions{.n_head = 5}); },
               ThrowsMessage<autograd::ValueError>(HasSubstr("n_head 5 does not divide")));
 }
 

@@ -24,20 +24,21 @@ Tensor identity(Index n) {
 
 // Makes q, k, v and the output projection pass on what they are given.
 void use_identity_projections(MultiHeadAttention& module) {
-  const Tensor one = identity(module.config().n_embd);
+  const Tensor one = identity(module.options().n_embd);
   module.load_state({{"qkv.weight", autograd::concat({one, one, one}, 0)}, {"proj.weight", one}});
 }
 
 // --- the lesson's own checks
 
 TEST(MultiHeadAttention, KeepsTheShapeOfItsInput) {
-  MultiHeadAttention attn(AttentionConfig{});
+  MultiHeadAttention attn({.bias = Bias::no});
   EXPECT_EQ(attn(autograd::randn({2, 8, 768})).shape(), (Shape{2, 8, 768}));
 }
 
 TEST(MultiHeadAttention, ParameterCountDoesNotDependOnTheHeads) {
   for (const Index n_head : {1, 2, 12, 96, 768}) {
-    EXPECT_EQ(MultiHeadAttention({.n_head = n_head}).parameter_count(), 2'359'296) << n_head;
+    EXPECT_EQ(MultiHeadAttention({.n_head = n_head, .bias = Bias::no}).parameter_count(), 2'359'296)
+        << n_head;
     EXPECT_EQ(MultiHeadAttention({.n_head = n_head, .bias = Bias::yes}).parameter_count(),
               2'362'368);
   }
@@ -46,11 +47,11 @@ TEST(MultiHeadAttention, ParameterCountDoesNotDependOnTheHeads) {
 TEST(MultiHeadAttention, EvalTwiceGivesEqualBits) {
   Generator generator(1);
   const Tensor x = autograd::randn({2, 8, 48}, DType::f32, generator);
-  MultiHeadAttention attn({.n_embd = 48, .dropout = 0.5}, generator);
+  MultiHeadAttention attn({.n_embd = 48, .dropout = 0.5, .bias = Bias::no}, generator);
   attn.eval();
   const Tensor y = attn(x);
   EXPECT_TRUE(same_bits(attn(x), y));
-  MultiHeadAttention undropped({.n_embd = 48});
+  MultiHeadAttention undropped({.n_embd = 48, .bias = Bias::no});
   undropped.load_state(attn.state());
   EXPECT_TRUE(same_bits(undropped(x), y));  // in training, with p = 0
   attn.train();
@@ -58,7 +59,7 @@ TEST(MultiHeadAttention, EvalTwiceGivesEqualBits) {
 }
 
 TEST(MultiHeadAttention, EveryPositionSeesEveryOther) {
-  MultiHeadAttention attn({.n_embd = 48});
+  MultiHeadAttention attn({.n_embd = 48, .bias = Bias::no});
   const Tensor x = autograd::randn({2, 8, 48});
   const Tensor y = attn(x);
   for (Index moved = 0; moved < 8; ++moved) {
@@ -73,7 +74,7 @@ TEST(MultiHeadAttention, EveryPositionSeesEveryOther) {
 
 TEST(MultiHeadAttention, HeadsThatDoNotDivideTheWidthThrowAndNameBoth) {
   EXPECT_THAT(
-      [] { MultiHeadAttention({.n_embd = 768, .n_head = 5}); },
+      [] { MultiHeadAttention({.n_embd = 768, .n_head = 5, .bias = Bias::no}); },
       ThrowsMessage<autograd::ValueError>(HasSubstr("n_head 5 does not divide n_embd 768")));
 }
 
@@ -90,11 +91,11 @@ TEST(MultiHeadAttention, NamesAndShapes) {
     EXPECT_EQ(parameters[i].tensor.shape(), expected[i].second);
   }
   EXPECT_EQ(attn.parameter_count(), 4 * 12 * 12 + 4 * 12);
-  EXPECT_EQ(MultiHeadAttention({.n_embd = 12}).named_parameters().size(), 2u);
+  EXPECT_EQ(MultiHeadAttention({.n_embd = 12, .bias = Bias::no}).named_parameters().size(), 2u);
 }
 
 TEST(MultiHeadAttention, Prints) {
-  EXPECT_EQ(to_string(MultiHeadAttention(AttentionConfig{})),
+  EXPECT_EQ(to_string(MultiHeadAttention({.bias = Bias::no})),
             "MultiHeadAttention(n_embd 768, n_head 12, scale sqrt_dk)  2,359,296 parameters\n"
             "  qkv: Linear(768 -> 2304, no bias)  1,769,472\n"
             "  proj: Linear(768 -> 768, no bias)  589,824\n"
@@ -103,29 +104,30 @@ TEST(MultiHeadAttention, Prints) {
 }
 
 TEST(MultiHeadAttention, WrongShapesAreShownWithThePath) {
-  MultiHeadAttention attn({.n_embd = 12, .n_head = 3});
+  MultiHeadAttention attn({.n_embd = 12, .n_head = 3, .bias = Bias::no});
   EXPECT_THAT(
       [&] {
         attn(autograd::ones({2, 5, 8}));
       },
       ThrowsMessage<ShapeError>(
           AllOf(HasSubstr("(2, 5, 8)"), HasSubstr("[in MultiHeadAttention.qkv]"))));
-  AttentionTrace trace;
   for (const Shape& shape : {Shape{5, 12}, Shape{12}, Shape{1, 2, 5, 12}}) {
     const auto matcher =
         ThrowsMessage<ShapeError>(AllOf(HasSubstr("x is (B, T, n_embd)"), HasSubstr(shape.str()),
                                         HasSubstr("[in MultiHeadAttention]")));
     EXPECT_THAT([&] { attn(autograd::ones(shape)); }, matcher);
-    EXPECT_THAT([&] { attn(autograd::ones(shape), &trace); }, matcher);
+    const AttentionTrace trace;
+    EXPECT_THAT([&] { attn(autograd::ones(shape)); }, matcher);
   }
 }
 
 TEST(MultiHeadAttention, BothDropoutsActInTrainingOnStreamsOfTheirOwn) {
   const Tensor x = autograd::ones({1, 6, 6}, DType::f64);
-  MultiHeadAttention attn({.n_embd = 6, .n_head = 1, .dropout = 0.5, .dtype = DType::f64});
+  MultiHeadAttention attn(
+      {.n_embd = 6, .n_head = 1, .dropout = 0.5, .bias = Bias::no, .dtype = DType::f64});
   use_identity_projections(attn);
-  AttentionTrace trace;
-  const Tensor y = attn(x, &trace);
+  const AttentionTrace trace;
+  const Tensor y = attn(x);
   // All weights are 1/6 and all values 1: before the residual dropout a row is (number of weights
   // kept) / 3 throughout; after it, an element is 0 or twice that.
   bool residual = false, weights = false;
@@ -139,13 +141,13 @@ TEST(MultiHeadAttention, BothDropoutsActInTrainingOnStreamsOfTheirOwn) {
   }
   EXPECT_TRUE(weights);
   EXPECT_TRUE(residual);
-  EXPECT_TRUE(is_close(trace.weights.sum({-1}), autograd::ones({1, 1, 6}, DType::f64), 1e-15));
+  EXPECT_TRUE(is_close(trace[0].weights.sum({-1}), autograd::ones({1, 1, 6}, DType::f64), 1e-15));
 }
 
 TEST(MultiHeadAttention, SameSeedGivesTheSameModuleInBothTypes) {
   const auto make = [](DType dtype) {
     Generator generator(9);
-    return MultiHeadAttention({.n_embd = 24, .dtype = dtype}, generator).state();
+    return MultiHeadAttention({.n_embd = 24, .bias = Bias::no, .dtype = dtype}, generator).state();
   };
   const State f32 = make(DType::f32), again = make(DType::f32), wide = make(DType::f64);
   for (const auto& [name, value] : f32) {
@@ -157,7 +159,7 @@ TEST(MultiHeadAttention, SameSeedGivesTheSameModuleInBothTypes) {
 // --- values
 
 TEST(MultiHeadAttention, ScalesByTheWidthOfAHead) {
-  MultiHeadAttention attn({.n_embd = 4, .n_head = 2, .dtype = DType::f64});
+  MultiHeadAttention attn({.n_embd = 4, .n_head = 2, .bias = Bias::no, .dtype = DType::f64});
   use_identity_projections(attn);
   const double a = 0.6697615493266569, b = 1 - a;  // 1 / (1 + exp(-1 / sqrt(2)))
   EXPECT_TRUE(is_close(attn(f64({1, 0, 0, 1, 0, 1, 1, 0}, {1, 2, 4})),
@@ -166,8 +168,11 @@ TEST(MultiHeadAttention, ScalesByTheWidthOfAHead) {
 
 TEST(MultiHeadAttention, MergesHeadsSideBySide) {
   // So sharp a softmax that every position sees itself alone: out comes what went in.
-  MultiHeadAttention attn(
-      {.n_embd = 4, .n_head = 2, .scale = Scale::number(1000), .dtype = DType::f64});
+  MultiHeadAttention attn({.n_embd = 4,
+                           .n_head = 2,
+                           .bias = Bias::no,
+                           .scale = Scale::number(1000),
+                           .dtype = DType::f64});
   use_identity_projections(attn);
   const Tensor x = f64({3, 0, 7, 1, 0, 5, 1, 7}, {1, 2, 4});
   EXPECT_TRUE(same_bits(attn(x), x));
@@ -175,7 +180,7 @@ TEST(MultiHeadAttention, MergesHeadsSideBySide) {
 
 TEST(MultiHeadAttention, PermutedPositionsGivePermutedResults) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    MultiHeadAttention attn({.n_embd = 4, .n_head = 2, .dtype = dtype});
+    MultiHeadAttention attn({.n_embd = 4, .n_head = 2, .bias = Bias::no, .dtype = dtype});
     const Tensor x = f64({1, 0, 2, 1, 0, 1, 1, 0, 1, 1, 0, 3}, {1, 3, 4}).to(dtype);
     const auto permuted = [](const Tensor& t) {
       return autograd::stack({t.select(1, 2), t.select(1, 0), t.select(1, 1)}, 1);
@@ -195,7 +200,7 @@ TEST(MultiHeadAttention, OnePositionGivesItsOwnValue) {
 }
 
 TEST(MultiHeadAttention, OfNoPositionsOrNoBatchIsEmpty) {
-  MultiHeadAttention attn({.n_embd = 4, .n_head = 2});
+  MultiHeadAttention attn({.n_embd = 4, .n_head = 2, .bias = Bias::no});
   EXPECT_EQ(attn(autograd::ones({2, 0, 4})).shape(), (Shape{2, 0, 4}));
   EXPECT_EQ(attn(autograd::ones({0, 3, 4})).shape(), (Shape{0, 3, 4}));
 }
@@ -216,7 +221,7 @@ Tensor input(const std::string& name, DType dtype) {
 void load_reference(MultiHeadAttention& attn) {
   State state;
   for (const NamedParameter& p : attn.named_parameters()) {
-    state[p.name] = input(p.name, attn.config().dtype);
+    state[p.name] = input(p.name, attn.options().dtype);
   }
   attn.load_state(state);
 }
@@ -255,15 +260,15 @@ TEST(MultiHeadAttentionAgainstNumPy, ValuesAndGradients) {
 
 TEST(MultiHeadAttentionAgainstNumPy, TheMapAndItsGradients) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    MultiHeadAttention attn({.n_embd = 12, .n_head = 3, .dtype = dtype});
+    MultiHeadAttention attn({.n_embd = 12, .n_head = 3, .bias = Bias::no, .dtype = dtype});
     load_reference(attn);
-    AttentionTrace trace;
-    attn(input("x", dtype), &trace).backward(input("cotangent", dtype));
-    const std::pair<std::string, Tensor> steps[] = {{"q", trace.q},
-                                                    {"k", trace.k},
-                                                    {"v", trace.v},
-                                                    {"scores", trace.scores},
-                                                    {"weights", trace.weights}};
+    const AttentionTrace trace;
+    attn(input("x", dtype)).backward(input("cotangent", dtype));
+    const std::pair<std::string, Tensor> steps[] = {{"q", trace[0].q},
+                                                    {"k", trace[0].k},
+                                                    {"v", trace[0].v},
+                                                    {"scores", trace[0].scores},
+                                                    {"weights", trace[0].weights}};
     for (const auto& [what, step] : steps) {
       const Tensor value = reference().get("sqrt_dk", what);
       const Tensor gradient = reference().get("sqrt_dk", "grad " + what);

@@ -41,8 +41,8 @@ TEST(Optim, StateNamesAverageAndParameter) {
   EXPECT_EQ(state.at("step").item(), 1);
   EXPECT_EQ(before.at("exp_avg.h.0.weight").item(), 0);
   EXPECT_EQ(before.at("step").item(), 0);
-  EXPECT_EQ(Sgd({p}).state().size(), 1u);
-  EXPECT_EQ(Sgd({p}, {.momentum = 0.5}).state().count("momentum_buffer.h.0.weight"), 1u);
+  EXPECT_EQ(SGD({p}).state().size(), 1u);
+  EXPECT_EQ(SGD({p}, {.momentum = 0.5}).state().count("momentum_buffer.h.0.weight"), 1u);
 }
 
 TEST(Optim, AStateThatDoesNotFitChangesNothing) {
@@ -115,7 +115,7 @@ TEST(Optim, ATiedWeightMovesAndDecaysOnce) {
     Tensor weight = module.parameter("wte.weight");
     weight.set_grad(autograd::full({4, 3}, g, DType::f64));
     if (g == 0) AdamW(decay_groups(module, 0.1), {.lr = 0.1}).step();
-    else Sgd(module.named_parameters(), {.lr = 0.1}).step();
+    else SGD(module.named_parameters(), {.lr = 0.1}).step();
     EXPECT_TRUE(is_close(weight, autograd::full({4, 3}, g == 0 ? 0.99 : 0.9, DType::f64), 1e-15));
   }
 }
@@ -152,8 +152,8 @@ TEST(Optim, AccumulatedGradientsAreThoseOfTheWholeBatch) {
 
 TEST(Optim, ParametersThatAreRefused) {
   const NamedParameter p = one("p", {}), q = one("q", {});
-  EXPECT_THAT([] { Sgd(std::vector<NamedParameter>{}); },
-              ThrowsMessage<ValueError>("Sgd: expected at least one parameter, got none"));
+  EXPECT_THAT([] { SGD(std::vector<NamedParameter>{}); },
+              ThrowsMessage<ValueError>("SGD: expected at least one parameter, got none"));
   EXPECT_THAT(
       [&] {
         Adam({p, q, NamedParameter{"r", p.tensor}});
@@ -166,19 +166,19 @@ TEST(Optim, ParametersThatAreRefused) {
       ThrowsMessage<ValueError>("AdamW: two parameters have the name 'p'"));
   EXPECT_THAT(
       [] {
-        Sgd({NamedParameter{"ids", autograd::arange(3)}});
+        SGD({NamedParameter{"ids", autograd::arange(3)}});
       },
-      ThrowsMessage<autograd::DTypeError>("Sgd: 'ids': expected f32 or f64, got i64"));
+      ThrowsMessage<autograd::DTypeError>("SGD: 'ids': expected f32 or f64, got i64"));
   EXPECT_THAT(
       [&] {
-        Sgd({NamedParameter{"sum", p.tensor + q.tensor}});
+        SGD({NamedParameter{"sum", p.tensor + q.tensor}});
       },
       ThrowsMessage<autograd::GraphError>(AllOf(HasSubstr("'sum'"), HasSubstr("add"))));
   EXPECT_THAT(
       [] {
-        Sgd({NamedParameter{"none", Tensor()}});
+        SGD({NamedParameter{"none", Tensor()}});
       },
-      ThrowsMessage<ValueError>("Sgd: 'none' is undefined"));
+      ThrowsMessage<ValueError>("SGD: 'none' is undefined"));
 }
 
 TEST(Optim, SettingsOutOfRangeAreShown) {
@@ -187,12 +187,12 @@ TEST(Optim, SettingsOutOfRangeAreShown) {
   const auto refused = [](auto make, const char* text) {
     EXPECT_THAT(make, ThrowsMessage<ValueError>(HasSubstr(text)));
   };
-  refused([&] { Sgd(p, {.lr = -0.5}); },
-          "Sgd: lr: expected a finite number of at least 0, got -0.5");
-  refused([&] { Sgd(p, {.momentum = 1}); }, "Sgd: momentum: expected a number in [0, 1), got 1");
-  refused([&] { Sgd(p, {.momentum = nan}); }, "got nan");
-  refused([&] { Sgd(p, {.weight_decay = -0.1}); }, "weight_decay");
-  refused([&] { Sgd(p, {.nesterov = Nesterov::yes}); }, "nesterov");
+  refused([&] { SGD(p, {.lr = -0.5}); },
+          "SGD: lr: expected a finite number of at least 0, got -0.5");
+  refused([&] { SGD(p, {.momentum = 1}); }, "SGD: momentum: expected a number in [0, 1), got 1");
+  refused([&] { SGD(p, {.momentum = nan}); }, "got nan");
+  refused([&] { SGD(p, {.weight_decay = -0.1}); }, "weight_decay");
+  refused([&] { SGD(p, {.nesterov = Nesterov::yes}); }, "nesterov");
   refused([&] { Adam(p, {.lr = inf}); }, "Adam: lr");
   refused([&] { Adam(p, {.betas = {1.0, 0.9}}); }, "Adam: betas[0]: expected a number in [0, 1)");
   refused(

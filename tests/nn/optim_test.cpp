@@ -41,22 +41,24 @@ std::unique_ptr<Optimizer> make(NamedParameter w, NamedParameter b, const Config
   return std::make_unique<O>(std::vector<NamedParameter>{std::move(w), std::move(b)}, config);
 }
 
-constexpr AdamConfig kAdam = {.lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6};
-constexpr AdamConfig kAdamL2 = {.lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6, .weight_decay = 0.3};
-constexpr AdamWConfig kAdamW = {.lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6, .weight_decay = 0.3};
+constexpr AdamOptions kAdam = {.lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6};
+constexpr AdamOptions kAdamL2 = {
+    .lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6, .weight_decay = 0.3};
+constexpr AdamWOptions kAdamW = {
+    .lr = 0.05, .betas = {0.9, 0.99}, .eps = 1e-6, .weight_decay = 0.3};
 
 const Case kCases[] = {
     {"sgd",
-     [](auto w, auto b) { return make<Sgd>(w, b, SgdConfig{.lr = 0.1, .weight_decay = 0.05}); }},
+     [](auto w, auto b) { return make<SGD>(w, b, SGDOptions{.lr = 0.1, .weight_decay = 0.05}); }},
     {"momentum",
      [](auto w, auto b) {
-       return make<Sgd>(w, b, SgdConfig{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05});
+       return make<SGD>(w, b, SGDOptions{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05});
      }},
     {"nesterov",
      [](auto w, auto b) {
-       return make<Sgd>(
+       return make<SGD>(
            w, b,
-           SgdConfig{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05, .nesterov = Nesterov::yes});
+           SGDOptions{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.05, .nesterov = Nesterov::yes});
      }},
     {"adam", [](auto w, auto b) { return make<Adam>(w, b, kAdam); }},
     {"adam_l2", [](auto w, auto b) { return make<Adam>(w, b, kAdamL2); }},
@@ -160,7 +162,7 @@ TEST(Optim, DecayIsCoupledInAdamAndDecoupledInAdamW) {
   NamedParameter p = one("p", 0.0), q = one("q", 0.0), r = one("r", 0.0);
   AdamW({p}, {.lr = 0.1, .weight_decay = 0.1}).step();
   Adam({q}, {.lr = 0.1, .weight_decay = 0.1}).step();
-  Sgd({r}, {.lr = 0.1, .weight_decay = 0.1}).step();
+  SGD({r}, {.lr = 0.1, .weight_decay = 0.1}).step();
   EXPECT_NEAR(p.tensor.item(), 0.99, 1e-15);
   EXPECT_NEAR(q.tensor.item(), 0.90000001, 1e-14);
   EXPECT_NEAR(r.tensor.item(), 0.99, 1e-15);
@@ -168,7 +170,7 @@ TEST(Optim, DecayIsCoupledInAdamAndDecoupledInAdamW) {
 
 TEST(Optim, NoGradientNoChange) {
   NamedParameter p = one("p", {});
-  Sgd({p}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1}).step();
+  SGD({p}, {.lr = 0.1, .momentum = 0.9, .weight_decay = 0.1}).step();
   Adam({p}, {.lr = 0.1, .weight_decay = 0.1}).step();
   AdamW({p}, {.lr = 0.1, .weight_decay = 0.1}).step();
   EXPECT_EQ(p.tensor.item(), 1.0);
@@ -176,7 +178,7 @@ TEST(Optim, NoGradientNoChange) {
 
 TEST(Optim, TheRateOfAStepIsTheLastOneSet) {
   NamedParameter p = one("p", 1.0);
-  Sgd optimizer({p}, {.lr = 0.5});
+  SGD optimizer({p}, {.lr = 0.5});
   optimizer.set_lr(0.25);
   optimizer.step();
   EXPECT_EQ(p.tensor.item(), 0.75);
@@ -195,7 +197,7 @@ TEST(Optim, AStepLeavesWhatAGraphSaved) {
   x.requires_grad_();
   const Tensor y = (w.tensor * x).sum();
   w.tensor.set_grad(autograd::ones({3}, DType::f64));
-  Sgd({w}, {.lr = 1}).step();
+  SGD({w}, {.lr = 1}).step();
   EXPECT_EQ(w.tensor.at({0}), 1.0);
   y.backward();
   EXPECT_TRUE(same_bits(x.grad(), autograd::full({3}, 2.0, DType::f64)));

@@ -56,7 +56,7 @@ TEST(AttentionCommand, HasARowForEveryCell) {
 /// By a second way: the loss of two layers whose score differs by a little.
 TEST(AttentionCommand, TheGradientsAreThoseOfTheLoss) {
   const experiments::Run run;
-  const nn::AttentionConfig config{
+  const nn::MultiHeadAttentionOptions config{
       .n_embd = 4, .n_head = 1, .init = nn::Init::unit, .dtype = run.dtype};
   const autograd::Tensor x = normals({3, 4}, run, key_of(0, Draw::input));
   const AttentionPass pass = pass_of(config, x, Gradients::yes, run);
@@ -78,7 +78,7 @@ TEST(AttentionCommand, TheGradientsAreThoseOfTheLoss) {
 
 TEST(AttentionCommand, TheChecksHaveTeeth) {
   const experiments::Run run;
-  const nn::AttentionConfig config{.n_embd = 8, .n_head = 2, .dtype = run.dtype};
+  const nn::MultiHeadAttentionOptions config{.n_embd = 8, .n_head = 2, .dtype = run.dtype};
   const AttentionPass good =
       pass_of(config, normals({4, 8}, run, key_of(0, Draw::input)), Gradients::yes, run);
   const auto failed = [&](auto spoil) {

@@ -49,7 +49,7 @@ TEST(ReachCommand, OfOnePositionIsLinear) {
 
 TEST(ReachCommand, ABrokenGradientIsSeen) {
   const experiments::Run run;
-  const nn::AttentionConfig config{.n_embd = 8, .n_head = 2, .dtype = run.dtype};
+  const nn::MultiHeadAttentionOptions config{.n_embd = 8, .n_head = 2, .dtype = run.dtype};
   nn::Generator generator(0);
   nn::MultiHeadAttention layer(config, generator);
   const autograd::Tensor x = normals({4, 8}, run, key_of(0, Draw::input));

@@ -33,7 +33,7 @@ std::vector<Workload> tiny_workloads(DType dtype) {
     }
     all.push_back(attention_layer({2, 3, 8, 2}, pass, dtype));
   }
-  nn::GPTConfig config = nano_gpt(dtype);
+  nn::GPTOptions config = nano_gpt(dtype);
   config.block_size = 4, config.n_layer = 1, config.n_embd = 8;
   all.push_back(gpt_step(config, 2));
   return all;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "experiments/cli/errors.h"
+#include "nn/io/safetensors.h"
 #include "tests/experiments/run.h"
 #include "tests/support/tensors.h"
 
@@ -81,7 +82,7 @@ TEST(Checkpoint, IsASafetensorsFileWithPlainNames) {
   Checkpoint checkpoint = example();
   checkpoint.metrics["nan"] = std::nan("");
   save_checkpoint(folder / "x", checkpoint);
-  const Safetensors content = read_safetensors(folder / "x");
+  const nn::Safetensors content = nn::read_safetensors(folder / "x");
   std::vector<std::string> names;
   for (const auto& [name, tensor] : content.tensors) names.push_back(name);
   EXPECT_THAT(names, testing::ElementsAre("ln_f.bias", "optimizer.m.wte.weight", "optimizer.t",
@@ -106,10 +107,10 @@ std::string refusal(const std::string& key, const char* text) {
   const Folder folder;
   const std::string path = folder / "x";
   save_checkpoint(path, {});
-  Safetensors content = read_safetensors(path);
+  nn::Safetensors content = nn::read_safetensors(path);
   if (text) content.metadata[key] = text;
   else content.metadata.erase(key);
-  write_safetensors(path, content);
+  nn::write_safetensors(path, content);
   const std::string message = ::test::message_of<cli::DataError>([&] { load_checkpoint(path); });
   EXPECT_TRUE(message.starts_with("'" + path + "': ")) << message;
   return message.substr(std::min(message.size(), path.size() + 4));
@@ -144,9 +145,9 @@ TEST(Checkpoint, MetadataThatIsWrong) {
 TEST(Checkpoint, MetadataOfOthersIsIgnored) {
   const Folder folder;
   save_checkpoint(folder / "x", example());
-  Safetensors content = read_safetensors(folder / "x");
+  nn::Safetensors content = nn::read_safetensors(folder / "x");
   content.metadata["format"] = "pt";
-  write_safetensors(folder / "x", content);
+  nn::write_safetensors(folder / "x", content);
   EXPECT_EQ(load_checkpoint(folder / "x").step, example().step);
 }
 

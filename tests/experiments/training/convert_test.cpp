@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/training/safetensors.h"
 #include "tests/experiments/training/trained.h"
 
 namespace experiments::training {
@@ -39,7 +38,7 @@ TEST_F(Convert, ThereAndBackIsTheSame) {
   for (const char* to : {"nanogpt", "gpt2"}) {
     run({"convert", "--to", to, "--input", ours_, "--output", foreign_, "--overwrite"});
     const autograd::Shape shape =
-        read_safetensors(foreign_).tensors.at("transformer.h.0.attn.c_attn.weight").shape();
+        nn::read_safetensors(foreign_).tensors.at("transformer.h.0.attn.c_attn.weight").shape();
     EXPECT_EQ(shape[0], std::string(to) == "gpt2" ? 16 : 48);
     run({"convert", "--input", foreign_, "--output", back_, "--n-head", "2", "--overwrite"});
     const nn::State got = RunFolder(back_).load().model;

@@ -13,15 +13,15 @@ using autograd::Generator;
 using autograd::Shape;
 using autograd::Tensor;
 using nn::GPT;
-using nn::GPTConfig;
+using nn::GPTOptions;
 using nn::State;
 using testing::HasSubstr;
 
-const GPTConfig kConfig = {
+const GPTOptions kConfig = {
     .block_size = 5, .vocab_size = 7, .n_layer = 2, .n_head = 2, .n_embd = 4};
 
 /// Different numbers in every tensor, so that none can be taken for another.
-State state_of(const GPTConfig& config) {
+State state_of(const GPTOptions& config) {
   Generator generator(3);
   State state = GPT(config, generator).state();
   for (auto& [name, tensor] : state)
@@ -37,8 +37,8 @@ void expect_same(const State& got, const State& want) {
   }
 }
 
-GPTConfig with(nn::Bias bias, nn::Tied tied) {
-  GPTConfig config = kConfig;
+GPTOptions with(nn::Bias bias, nn::Tied tied) {
+  GPTOptions config = kConfig;
   config.bias = bias;
   config.tied = tied;
   return config;
@@ -162,7 +162,7 @@ TEST(GptNames, ShapesLayoutsAndDtypesAreChecked) {
 }
 
 TEST(GptNames, WhatOthersDoNotHaveHasNoName) {
-  GPTConfig config = kConfig;
+  GPTOptions config = kConfig;
   config.qk_norm = nn::QkNorm::yes;
   const State ours = state_of(config);
   EXPECT_THAT(::test::message_of<cli::DataError>([&] { to_foreign(ours, Layout::linear); }),

@@ -15,7 +15,7 @@ using test::in_process;
 using test::Words;
 using testing::HasSubstr;
 
-RecallSetting small(const nn::Scale& scale, std::uint64_t seed = 0) {
+RecallOptions small(const nn::Scale& scale, std::uint64_t seed = 0) {
   return {.d_k = 16,
           .scale = scale,
           .pairs = 3,
@@ -27,7 +27,7 @@ RecallSetting small(const nn::Scale& scale, std::uint64_t seed = 0) {
           .seed = seed};
 }
 
-RecallRun trained(const RecallSetting& setting) {
+RecallRun trained(const RecallOptions& setting) {
   RecallRun run(setting);
   while (!run.done()) run.advance();
   return run;
@@ -43,7 +43,7 @@ TEST(Recall, OneLayerLearnsIt) {
 }
 
 TEST(Recall, ChecksEveryFewStepsAndAtTheEnd) {
-  RecallSetting setting = small(nn::Scale::none());
+  RecallOptions setting = small(nn::Scale::none());
   setting.learning_rate = 1e-6;  // learns nothing
   setting.max_iters = 12;
   RecallRun run = trained(setting);
@@ -60,7 +60,7 @@ TEST(Recall, ChecksEveryFewStepsAndAtTheEnd) {
 /// near one with it, so that softmax starts saturated.
 TEST(Recall, WithoutTheScaleItStartsSaturated) {
   const auto start = [](const nn::Scale& scale) {
-    RecallSetting setting = small(scale);
+    RecallOptions setting = small(scale);
     setting.d_k = 256;
     return RecallRun(setting).checks().front().head;
   };

@@ -14,7 +14,7 @@ using test::cell;
 using test::in_process;
 using testing::HasSubstr;
 
-nn::GPTConfig small(nn::Tied tied, nn::QkNorm qk_norm, nn::Bias bias) {
+nn::GPTOptions small(nn::Tied tied, nn::QkNorm qk_norm, nn::Bias bias) {
   return {.block_size = 6,
           .vocab_size = 11,
           .n_layer = 3,
@@ -26,8 +26,8 @@ nn::GPTConfig small(nn::Tied tied, nn::QkNorm qk_norm, nn::Bias bias) {
           .dtype = nn::DType::f64};
 }
 
-const nn::GPTConfig kConfigs[] = {small(nn::Tied::yes, nn::QkNorm::no, nn::Bias::yes),
-                                  small(nn::Tied::no, nn::QkNorm::yes, nn::Bias::no)};
+const nn::GPTOptions kConfigs[] = {small(nn::Tied::yes, nn::QkNorm::no, nn::Bias::yes),
+                                   small(nn::Tied::no, nn::QkNorm::yes, nn::Bias::no)};
 
 /// 2 m n k of every product in the graph.
 double graph_flops(const Node& root) {
@@ -54,7 +54,7 @@ double graph_flops(const Node& root) {
 }
 
 TEST(Summary, HasTheParametersAndProductsOfARealGpt) {
-  for (const nn::GPTConfig& config : kConfigs) {
+  for (const nn::GPTOptions& config : kConfigs) {
     autograd::Generator generator(1);
     nn::GPT model(config, generator);
     const std::vector<WeightShape> computed = gpt_parameters(config);
@@ -72,7 +72,7 @@ TEST(Summary, HasTheParametersAndProductsOfARealGpt) {
 }
 
 TEST(Summary, NamesAndOrderAreThoseOfTheModules) {
-  for (const nn::GPTConfig& config : kConfigs) {
+  for (const nn::GPTOptions& config : kConfigs) {
     autograd::Generator generator(1);
     nn::GPT model(config, generator);
     std::vector<std::string> real, computed;

@@ -105,7 +105,7 @@ TEST(HeadStats, RefusesShapesThatDoNotFit) {
 
 // --- a GPT under watch
 
-nn::GPTConfig tiny() {
+nn::GPTOptions tiny() {
   return {
       .block_size = 6, .vocab_size = 11, .n_layer = 2, .n_head = 2, .n_embd = 8, .dropout = 0.3};
 }
@@ -153,18 +153,18 @@ TEST(WatchLayers, EvaluatesAndGivesEveryModuleItsModeBack) {
 }
 
 TEST(WatchLayers, AgreesWithTheTrace) {
-  nn::GPTConfig config = tiny();
+  nn::GPTOptions config = tiny();
   config.dropout = 0;
   config.scale = nn::Scale::number(30);
   config.dtype = DType::f64;
   Generator generator(5);
   nn::GPT model(config, generator);
-  std::vector<nn::AttentionTrace> traces;
-  (void)model(some_tokens(), &traces);
+  const nn::AttentionTrace trace;
+  (void)model(some_tokens());
   const std::vector<LayerStats> layers = watch_layers(model, some_tokens());
   for (std::size_t i = 0; i < layers.size(); ++i) {
     for (Index h = 0; h < 2; ++h) {
-      const Tensor p = traces[i].weights.select(1, h).narrow(1, 1, 5);  // rows with a choice
+      const Tensor p = trace.calls()[i].weights.select(1, h).narrow(1, 1, 5);  // rows with a choice
       const double mean_p_max = p.max({-1}).mean().item();
       EXPECT_NEAR(layers[i][static_cast<std::size_t>(h)].p_max, mean_p_max, 1e-12);
     }
@@ -182,7 +182,7 @@ TEST(ParameterWatch, MeasuresAStep) {
   still.set_grad(f64({0}));
   const std::vector<nn::NamedParameter> all{
       {"w", w}, {"zero", zero}, {"still", still}, {"idle", idle}, {"broken", broken}};
-  nn::Sgd optimizer(all, {.lr = 0.1});
+  nn::SGD optimizer(all, {.lr = 0.1});
   ParameterWatch watch(all);
   watch.before();
   optimizer.step();

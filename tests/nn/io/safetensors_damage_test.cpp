@@ -3,15 +3,15 @@
 
 #include <random>
 
-#include "experiments/cli/errors.h"
-#include "experiments/training/safetensors.h"
-#include "tests/experiments/run.h"
-#include "tests/experiments/training/safetensors_bytes.h"
+#include "nn/io/errors.h"
+#include "nn/io/safetensors.h"
+#include "tests/nn/io/safetensors_bytes.h"
+#include "tests/support/process.h"
 #include "tests/support/tensors.h"
 
 // Files that are damaged or lie.
 
-namespace experiments::training {
+namespace nn {
 namespace {
 
 using test::Folder;
@@ -24,7 +24,7 @@ std::string refusal(const std::string& bytes) {
   const Folder folder;
   const std::string path = folder / "x";
   test::put(path, bytes);
-  const std::string message = ::test::message_of<cli::DataError>([&] { read_safetensors(path); });
+  const std::string message = test::message_of<DataError>([&] { read_safetensors(path); });
   const std::string begin = "'" + path + "': ";
   EXPECT_EQ(message.substr(0, begin.size()), begin) << message;
   EXPECT_THAT(message, Not(HasSubstr("\n")));
@@ -70,7 +70,7 @@ TEST(SafetensorsDamage, AbsurdHeaderLengths) {
 
 TEST(SafetensorsDamage, EveryCutAndEveryExtraByteIsSeen) {
   const Folder folder;
-  write_safetensors(folder / "x", {{{"a", ::test::f64({1, 2, 3})}, {"b", ::test::f64({4})}}, {}});
+  write_safetensors(folder / "x", {{{"a", test::f64({1, 2, 3})}, {"b", test::f64({4})}}, {}});
   const std::string whole = test::contents(folder / "x");
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_THAT(refusal(whole.substr(0, size)), HasSubstr("truncated")) << size;
@@ -79,7 +79,7 @@ TEST(SafetensorsDamage, EveryCutAndEveryExtraByteIsSeen) {
 
 TEST(SafetensorsDamage, FlippedBitsOfTheHeaderLoadOrAreRefused) {
   const Folder folder;
-  write_safetensors(folder / "x", {{{"a", ::test::f64({1, 2, 3})}, {"b", ::test::f64({4})}}, {}});
+  write_safetensors(folder / "x", {{{"a", test::f64({1, 2, 3})}, {"b", test::f64({4})}}, {}});
   const std::string whole = test::contents(folder / "x");
   std::mt19937 random(1);
   int refused = 0;
@@ -91,7 +91,7 @@ TEST(SafetensorsDamage, FlippedBitsOfTheHeaderLoadOrAreRefused) {
     test::put(folder / "y", bytes);
     try {
       EXPECT_LE(read_safetensors(folder / "y").tensors.size(), 2u);
-    } catch (const cli::DataError&) {
+    } catch (const DataError&) {
       ++refused;
     }
   }
@@ -103,7 +103,7 @@ TEST(SafetensorsDamage, HeadersThatAreNoObject) {
   EXPECT_EQ(of_header("\xef\xbb\xbf{}"), "header: expected an object, got '\\xef'");
   EXPECT_EQ(of_header("{} x"), "header: no JSON at its byte 4");
   EXPECT_EQ(of_header("{\"a\":"), "header: no JSON at its byte 6");
-  EXPECT_EQ(of_header("{\"a\xff\":{}}"), "header: byte 4 is not UTF-8");
+  EXPECT_EQ(of_header("{\"a\xff\":{}}"), "header: no JSON at its byte 4");
   EXPECT_EQ(of_header(std::string("{}\0{", 4)), "header: byte 3 is 0");
   EXPECT_EQ(of_header(R"({"a":1})"), "tensor a: expected an object, got 1");
   EXPECT_EQ(of_header(R"({"a":[]})"), "tensor a: expected an object, got a list");
@@ -111,7 +111,8 @@ TEST(SafetensorsDamage, HeadersThatAreNoObject) {
   EXPECT_EQ(of_header(R"({"__metadata__":{"k":1}})"), "metadata 'k': expected a text, got 1");
   EXPECT_EQ(of_header(R"({"__metadata__":{"k":{}}})"),
             "metadata 'k': expected a text, got an object");
-  EXPECT_THAT(of_header("{\"a\":{\"shape\":" + std::string(100000, '[')), HasSubstr("got a list"));
+  EXPECT_THAT(of_header("{\"a\":{\"shape\":" + std::string(100000, '[')), HasSubstr("too deep"));
+  EXPECT_THAT(of_header("{\"a\":" + std::string(100000, '[')), HasSubstr("got a list"));
 }
 
 TEST(SafetensorsDamage, KeysThatComeTwice) {
@@ -125,11 +126,12 @@ TEST(SafetensorsDamage, KeysThatComeTwice) {
 
 TEST(SafetensorsDamage, FieldsOfTensors) {
   EXPECT_EQ(of_tensor(R"("dtype":"F8","shape":[0],"data_offsets":[0,0])"),
-            "tensor t: unknown dtype 'F8' (expected F32, F64, I64, BOOL, F16, BF16)");
-  EXPECT_EQ(of_tensor(R"("dtype":3)"), "tensor t: dtype: expected a text, got 3");
-  EXPECT_EQ(of_tensor(R"("dtype":[])"), "tensor t: dtype: expected a text, got a list");
-  EXPECT_EQ(of_tensor(R"("strides":[])"),
-            "tensor t: unknown field 'strides' (expected dtype, shape, data_offsets)");
+            "tensor t: dtype: expected F32, F64, I64, BOOL, F16, BF16, got 'F8'");
+  EXPECT_THAT(of_tensor(R"("dtype":3,"shape":[0],"data_offsets":[0,0])"), HasSubstr(", got 3"));
+  EXPECT_THAT(of_tensor(R"("dtype":[],"shape":[0],"data_offsets":[0,0])"),
+              HasSubstr(", got a list"));
+  EXPECT_EQ(of_tensor(R"("strides":[],"dtype":"F32","shape":[0],"data_offsets":[0,0])"),
+            "tensor t: expected dtype, shape and data_offsets, got 4 fields");
   EXPECT_EQ(of_tensor(R"("dtype":"F32","shape":[0])"), "tensor t: data_offsets is missing");
   EXPECT_EQ(of_tensor(""), "tensor t: dtype is missing");
 }
@@ -138,20 +140,22 @@ TEST(SafetensorsDamage, ShapesAndOffsetsAreWholeNumbers) {
   const std::string shape = "tensor t: shape: expected whole numbers of at least 0, got ";
   EXPECT_EQ(of_shape("[-1]"), shape + "-1");
   EXPECT_EQ(of_shape("[1.0]"), shape + "1.0");
-  EXPECT_EQ(of_shape("[1e3]"), shape + "1e3");
-  EXPECT_EQ(of_shape("[18446744073709551616]"), shape + "18446744073709551616");
+  EXPECT_EQ(of_shape("[1e3]"), shape + "1000.0");
+  EXPECT_EQ(of_shape("[18446744073709551616]"), shape + "1.8446744073709552e+19");
   EXPECT_EQ(of_shape("[\"2\"]"), shape + "'2'");
   EXPECT_EQ(of_shape("[true]"), shape + "true");
   EXPECT_EQ(of_shape("[[1]]"), shape + "a list");
   EXPECT_EQ(of_shape("3"), "tensor t: shape: expected a list of whole numbers, got 3");
-  EXPECT_EQ(of_shape("[1,1,1,1,1,1,1,1,1]"), "tensor t: shape: at most 8 dims, got more");
+  EXPECT_EQ(of_shape("[1,1,1,1,1,1,1,1,1]"),
+            "tensor t: expected at most 8 numbers in a list, got more");
   EXPECT_THAT(of_shape("[4294967296,4294967296]"), HasSubstr("beyond 63 bits"));
   EXPECT_THAT(of_shape("[9223372036854775808]"), HasSubstr("beyond 63 bits"));
   EXPECT_THAT(of_shape("[0,9223372036854775808]"), HasSubstr("beyond 63 bits"));
   const std::string offsets = "tensor t: data_offsets: expected ";
   EXPECT_EQ(of_offsets("[0,-1]"), offsets + "whole numbers of at least 0, got -1");
   EXPECT_EQ(of_offsets("[0]"), offsets + "two, got 1");
-  EXPECT_EQ(of_offsets("[0,0,0]"), offsets + "two, got more");
+  EXPECT_EQ(of_offsets("[0,0,0]"), offsets + "two, got 3");
+  EXPECT_THAT(of_shape("[1e999]"), HasSubstr("a number beyond all range"));
 }
 
 TEST(SafetensorsDamage, DataHasNoHolesOverlapsOrStrangeBools) {
@@ -176,4 +180,4 @@ TEST(SafetensorsDamage, NamesInMessagesAreCutAndHarmless) {
 }
 
 }  // namespace
-}  // namespace experiments::training
+}  // namespace nn

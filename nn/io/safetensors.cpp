@@ -1,3 +1,5 @@
+#include "nn/io/safetensors.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -10,24 +12,54 @@
 #include <cstring>
 #include <utility>
 
-#include "experiments/cli/errors.h"
-#include "experiments/report/text.h"
-#include "experiments/training/safetensors.h"
-#include "experiments/training/safetensors_header.h"
+#include "nn/io/errors.h"
+#include "nn/io/safetensors_header.h"
+#include "nn/io/text.h"
 
-namespace experiments::training {
+namespace nn {
 namespace {
 
 using autograd::Array;
 
 static_assert(std::endian::native == std::endian::little);
 
+// --- writing
+
+const Encoding& encoding_of(DType dtype) {
+  return *std::find_if(std::begin(kEncodings), std::end(kEncodings),
+                       [dtype](const Encoding& encoding) { return encoding.dtype == dtype; });
+}
+
+SafetensorsHeader header_of(const Safetensors& content) {
+  SafetensorsHeader header{.tensors = {}, .metadata = content.metadata};
+  for (const auto& [name, tensor] : content.tensors)
+    header.tensors.push_back(
+        {.name = name, .encoding = &encoding_of(tensor.dtype()), .shape = tensor.shape()});
+  std::stable_sort(header.tensors.begin(), header.tensors.end(),
+                   [](const TensorEntry& a, const TensorEntry& b) {
+                     return a.encoding->bytes > b.encoding->bytes;
+                   });
+  std::uint64_t end = 0;
+  for (TensorEntry& entry : header.tensors) {
+    entry.begin = end;
+    end += static_cast<std::uint64_t>(entry.shape.numel()) * entry.encoding->bytes;
+    entry.end = end;
+  }
+  return header;
+}
+
+std::span<const std::byte> bytes_of(const Array& array) {
+  return autograd::dispatch_any(
+      array.dtype(), [&](auto tag) { return std::as_bytes(array.read<decltype(tag)>()); });
+}
+
+// --- reading
+
 /// A regular file that is read from its beginning.
 class InputFile {
  public:
   explicit InputFile(const std::string& path)
-      : shown_(report::quote(path, 100)),
-        fd_(open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) {
+      : shown_(quote(path)), fd_(open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) {
     struct stat at {};
     if (fd_ < 0) fail(std::strerror(errno));
     const int error = fstat(fd_, &at) != 0 ? errno : S_ISDIR(at.st_mode) ? EISDIR : 0;
@@ -49,7 +81,7 @@ class InputFile {
       const ssize_t got = ::read(fd_, bytes, count);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail(std::strerror(errno));
-      if (got == 0) throw cli::DataError("truncated while it was being read");
+      if (got == 0) throw DataError("truncated while it was being read");
       bytes += got;
       count -= static_cast<std::size_t>(got);
     }
@@ -57,7 +89,7 @@ class InputFile {
 
  private:
   [[noreturn]] void fail(const char* why) const {
-    throw cli::IoError(fmt::format("cannot read {}: {}", shown_, why));
+    throw IoError(fmt::format("cannot read {}: {}", shown_, why));
   }
 
   std::string shown_;
@@ -69,40 +101,45 @@ class InputFile {
 SafetensorsHeader read_header(InputFile& file) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length)
-    throw cli::DataError(
+    throw DataError(
         fmt::format("truncated: the size is {} bytes, at least 8 expected", file.size()));
   file.read(&length, sizeof length);
   if (length == 0 || length > kMaxHeaderBytes)
-    throw cli::DataError(
+    throw DataError(
         fmt::format("header length: expected 1 to {} bytes, got {}", kMaxHeaderBytes, length));
   const std::uint64_t rest = file.size() - sizeof length;
   if (length > rest)
-    throw cli::DataError(
-        fmt::format("truncated: header of {} bytes expected, {} given", length, rest));
+    throw DataError(fmt::format("truncated: header of {} bytes expected, {} given", length, rest));
   std::string text(length, '\0');
   file.read(text.data(), text.size());
   SafetensorsHeader header = parse_header(text);
   const std::uint64_t data = header.tensors.empty() ? 0 : header.tensors.back().end;
   if (data != rest - length)
-    throw cli::DataError(fmt::format("{}: {} bytes of data expected, {} given",
-                                     data > rest - length ? "truncated" : "wrong size", data,
-                                     rest - length));
+    throw DataError(fmt::format("{}: {} bytes of data expected, {} given",
+                                data > rest - length ? "truncated" : "wrong size", data,
+                                rest - length));
   return header;
 }
 
 // Both have the 8 exponent bits or fewer of a float, so every value fits exactly; NaNs keep sign
 // and payload.
-float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+float from_bits(std::uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+float from_bf16(std::uint16_t bits) { return from_bits(std::uint32_t{bits} << 16); }
 
 float from_f16(std::uint16_t bits) {
   const std::uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1f;
   const std::uint32_t fraction = bits & 0x3ffu;
   if (exponent == 0) {  // zeros and subnormals: fraction * 2^-24
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+    return sign == 0 ? magnitude : -magnitude;
   }
   const std::uint32_t wide = exponent == 31 ? 255 : exponent - 15 + 127;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+  return from_bits(sign | wide << 23 | fraction << 13);
 }
 
 Array read_halves(InputFile& file, const TensorEntry& entry) {
@@ -125,15 +162,15 @@ Array read_bools(InputFile& file, const TensorEntry& entry) {
     const auto* bad =
         std::find_if(bytes, bytes + out.size(), [](unsigned char b) { return b > 1; });
     if (bad != bytes + out.size())
-      throw cli::DataError(fmt::format("tensor {}: BOOL at {}: expected 0 or 1, got {}",
-                                       label(entry.name), bad - bytes, *bad));
+      throw DataError(fmt::format("tensor {}: BOOL at {}: expected 0 or 1, got {}",
+                                  label(entry.name), bad - bytes, *bad));
   });
 }
 
 Array read_array(InputFile& file, const TensorEntry& entry) {
-  const autograd::DType dtype = entry.encoding->dtype;
+  const DType dtype = entry.encoding->dtype;
   if (entry.encoding->bytes != autograd::item_size(dtype)) return read_halves(file, entry);
-  if (dtype == autograd::DType::b8) return read_bools(file, entry);
+  if (dtype == DType::b8) return read_bools(file, entry);
   return autograd::dispatch_any(dtype, [&](auto tag) {
     return Array::build<decltype(tag)>(entry.shape,
                                        [&](auto out) { file.read(out.data(), out.size_bytes()); });
@@ -141,6 +178,24 @@ Array read_array(InputFile& file, const TensorEntry& entry) {
 }
 
 }  // namespace
+
+void write_safetensors(const std::string& path, const Safetensors& content,
+                       const FileSystem& system) {
+  const SafetensorsHeader header = header_of(content);
+  std::string text;
+  try {
+    text = format_header(header);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", quote(path), error.what()));
+  }
+  const std::uint64_t length = text.size();
+  AtomicFile file(path, fmt::format("cannot write {}", quote(path)), system);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(text);
+  for (const TensorEntry& entry : header.tensors)
+    file.write(bytes_of(content.tensors.at(entry.name).data()));
+  file.commit();
+}
 
 Safetensors read_safetensors(const std::string& path) {
   InputFile file(path);
@@ -150,9 +205,9 @@ Safetensors read_safetensors(const std::string& path) {
     for (const TensorEntry& entry : header.tensors)
       content.tensors.emplace(entry.name, autograd::Tensor(read_array(file, entry)));
     return content;
-  } catch (const cli::DataError& error) {
-    throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", quote(path), error.what()));
   }
 }
 
-}  // namespace experiments::training
+}  // namespace nn

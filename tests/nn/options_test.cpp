@@ -1,4 +1,4 @@
-#include "nn/config.h"
+#include "nn/options.h"
 
 #include <cmath>
 
@@ -13,22 +13,22 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-TEST(AttentionConfig, DefaultsAreGpt2Small) {
-  const AttentionConfig config;
+TEST(MultiHeadAttentionOptions, DefaultsAreGpt2Small) {
+  const MultiHeadAttentionOptions config;
   EXPECT_EQ(config.n_embd, 768);
   EXPECT_EQ(config.n_head, 12);
   EXPECT_EQ(config.head_size(), 64);
   EXPECT_EQ(config.dropout, 0.0);
-  EXPECT_EQ(config.bias, Bias::no);
+  EXPECT_EQ(config.bias, Bias::yes);
   EXPECT_EQ(config.scale, Scale::sqrt_dk());
   EXPECT_EQ(&checked(config), &config);
 }
 
-TEST(AttentionConfig, HeadsThatDoNotFitAreNamedWithTheWidth) {
+TEST(MultiHeadAttentionOptions, HeadsThatDoNotFitAreNamedWithTheWidth) {
   const std::pair<Index, Index> wrong[] = {{768, 5}, {64, 5}, {4, 8},  {64, 0},
                                            {0, 1},   {0, 0},  {-4, 2}, {4, -2}};
   for (const auto& [n_embd, n_head] : wrong) {
-    const AttentionConfig config{.n_embd = n_embd, .n_head = n_head};
+    const MultiHeadAttentionOptions config{.n_embd = n_embd, .n_head = n_head};
     EXPECT_THAT(
         [&config] { MultiHeadAttention module(config); },
         ThrowsMessage<ValueError>(AllOf(HasSubstr(fmt::format("n_head {}", config.n_head)),
@@ -36,13 +36,14 @@ TEST(AttentionConfig, HeadsThatDoNotFitAreNamedWithTheWidth) {
   }
 }
 
-TEST(AttentionConfig, DropoutIsAProbability) {
+TEST(MultiHeadAttentionOptions, DropoutIsAProbability) {
   for (const double p : {-0.1, 1.1, std::nan(""), -HUGE_VAL, HUGE_VAL}) {
     EXPECT_THAT(
-        [p] { checked({.dropout = p}); },
+        [p] { checked(MultiHeadAttentionOptions{.dropout = p}); },
         ThrowsMessage<ValueError>(AllOf(HasSubstr("[0, 1]"), HasSubstr(fmt::format("{}", p)))));
   }
-  for (const double p : {0.0, 0.5, 1.0}) EXPECT_NO_THROW(checked({.dropout = p}));
+  for (const double p : {0.0, 0.5, 1.0})
+    EXPECT_NO_THROW(checked(MultiHeadAttentionOptions{.dropout = p}));
 }
 
 }  // namespace

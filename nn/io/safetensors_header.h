@@ -6,25 +6,24 @@
 #include <string_view>
 #include <vector>
 
-#include "autograd/array/array.h"
+#include "nn/types.h"
 
-// The header of a safetensors file, as text and as facts. For safetensors*.cpp.
+// The header of a safetensors file, as text and as facts. For safetensors.cpp.
 
-namespace experiments::training {
+namespace nn {
 
 inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // of the format's own reader
 
 /// Bytes of an element, in memory what `dtype` says.
 struct Encoding {
   std::string_view name;  // "BF16"
-  autograd::DType dtype;
+  DType dtype;
   std::uint64_t bytes;
 };
 
-inline constexpr Encoding kEncodings[] = {
-    {"F32", autograd::DType::f32, 4}, {"F64", autograd::DType::f64, 8},
-    {"I64", autograd::DType::i64, 8}, {"BOOL", autograd::DType::b8, 1},
-    {"F16", autograd::DType::f32, 2}, {"BF16", autograd::DType::f32, 2}};
+inline constexpr Encoding kEncodings[] = {{"F32", DType::f32, 4}, {"F64", DType::f64, 8},
+                                          {"I64", DType::i64, 8}, {"BOOL", DType::b8, 1},
+                                          {"F16", DType::f32, 2}, {"BF16", DType::f32, 2}};
 
 /// What one tensor of the file is called in messages: its name, made harmless and cut.
 std::string label(std::string_view tensor);
@@ -32,7 +31,7 @@ std::string label(std::string_view tensor);
 struct TensorEntry {
   std::string name;
   const Encoding* encoding = nullptr;
-  autograd::Shape shape;
+  Shape shape;
   std::uint64_t begin = 0, end = 0;  // its bytes, counted from the first byte of data
 };
 
@@ -49,4 +48,4 @@ SafetensorsHeader parse_header(std::string_view text);
 /// too long.
 std::string format_header(const SafetensorsHeader& header);
 
-}  // namespace experiments::training
+}  // namespace nn

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace experiments::test {
+namespace test {
 
 /// The bytes of a safetensors file with this header, valid or not.
 inline std::string safetensors_bytes(const std::string& header, const std::string& data = "") {
@@ -12,4 +12,4 @@ inline std::string safetensors_bytes(const std::string& header, const std::strin
   return length + header + data;
 }
 
-}  // namespace experiments::test
+}  // namespace test

@@ -1,4 +1,4 @@
-#include "experiments/training/atomic_file.h"
+#include "nn/io/atomic_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,12 +12,12 @@
 #include <random>
 #include <thread>
 
-#include "experiments/cli/errors.h"
-#include "experiments/training/safetensors.h"
-#include "tests/experiments/run.h"
+#include "nn/io/errors.h"
+#include "nn/io/safetensors.h"
+#include "tests/support/process.h"
 #include "tests/support/tensors.h"
 
-namespace experiments::training {
+namespace nn {
 namespace {
 
 using test::contents;
@@ -135,7 +135,7 @@ TEST(AtomicFile, WhicheverCallFailsTheFileIsOldOrNew) {
     try {
       save(path, longer, Failing::system());
       EXPECT_EQ(contents(path), longer) << k;
-    } catch (const cli::IoError& error) {
+    } catch (const IoError& error) {
       EXPECT_STREQ(error.what(), "cannot write it: Input/output error") << k;
       EXPECT_THAT(contents(path), testing::AnyOf("old", longer)) << k;
       ++refused;
@@ -156,9 +156,8 @@ TEST(AtomicFile, UntilTheRenameAFailureLeavesTheOldFile) {
   Failing::error = ENOSPC;
   for (const int k : {0, 2, 3, 4, 5}) {  // open, fchmod, write, fsync, rename
     Failing::left = k;
-    EXPECT_EQ(
-        ::test::message_of<cli::IoError>([&] { save(folder / "x", "new", Failing::system()); }),
-        "cannot write it: No space left on device");
+    EXPECT_EQ(test::message_of<IoError>([&] { save(folder / "x", "new", Failing::system()); }),
+              "cannot write it: No space left on device");
     EXPECT_EQ(contents(folder / "x"), "old") << k;
     EXPECT_THAT(folder.names(), ElementsAre("x")) << k;
   }
@@ -178,7 +177,7 @@ TEST(AtomicFile, SafetensorsAreOldOrNewWhicheverCallFails) {
   const Folder folder;
   const std::string path = folder / "x";
   const auto content = [](double value) {
-    return Safetensors{{{"a", ::test::f64({value, value})}, {"b", ::test::f64({value})}}, {}};
+    return Safetensors{{{"a", test::f64({value, value})}, {"b", test::f64({value})}}, {}};
   };
   Failing::most = 64;
   Failing::error = ENOSPC;
@@ -187,7 +186,7 @@ TEST(AtomicFile, SafetensorsAreOldOrNewWhicheverCallFails) {
     Failing::left = k;
     try {
       write_safetensors(path, content(2), Failing::system());
-    } catch (const cli::IoError& error) {
+    } catch (const IoError& error) {
       EXPECT_EQ(error.what(), "cannot write '" + path + "': No space left on device");
     }
     const Safetensors loaded = read_safetensors(path);
@@ -202,7 +201,7 @@ TEST(AtomicFile, AKilledProcessLeavesAFileThatLoads) {
   const std::string path = folder / "x";
   const auto content = [](std::int64_t value) {
     const autograd::Array many = autograd::Array::full({50000}, 1.0 * value, autograd::DType::f64);
-    return Safetensors{{{"a", autograd::Tensor(many)}, {"b", ::test::f64({1.0 * value})}}, {}};
+    return Safetensors{{{"a", autograd::Tensor(many)}, {"b", test::f64({1.0 * value})}}, {}};
   };
   write_safetensors(path, content(0));
   std::mt19937 random(7);
@@ -232,4 +231,4 @@ TEST(AtomicFile, AKilledProcessLeavesAFileThatLoads) {
 }
 
 }  // namespace
-}  // namespace experiments::training
+}  // namespace nn

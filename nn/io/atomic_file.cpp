@@ -1,4 +1,4 @@
-#include "experiments/training/atomic_file.h"
+#include "nn/io/atomic_file.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <random>
 #include <utility>
 
-#include "experiments/cli/errors.h"
+#include "nn/io/errors.h"
 
-namespace experiments::training {
+namespace nn {
 namespace {
 
 constexpr std::string_view kPrefix = ".gradlab-";
@@ -159,7 +159,7 @@ void AtomicFile::sync_folder() {
 }
 
 void AtomicFile::fail() const {
-  throw cli::IoError(fmt::format("{}: {}", shown_, std::strerror(errno)));
+  throw IoError(fmt::format("{}: {}", shown_, std::strerror(errno)));
 }
 
-}  // namespace experiments::training
+}  // namespace nn

@@ -3,10 +3,10 @@
 #include <map>
 #include <string>
 
-#include "experiments/training/atomic_file.h"
+#include "nn/io/atomic_file.h"
 #include "nn/module.h"
 
-namespace experiments::training {
+namespace nn {
 
 /// What a safetensors file holds: tensors and texts, each under a name.
 /// Layout: the length of the header (8 bytes, little-endian), the header (a JSON object, filled up
@@ -14,7 +14,7 @@ namespace experiments::training {
 ///   {"__metadata__": {"key": "text"}, "w": {"dtype": "F32", "shape": [2, 3],
 ///    "data_offsets": [0, 24]}}
 struct Safetensors {
-  nn::State tensors;
+  State tensors;
   std::map<std::string, std::string> metadata;
 };
 
@@ -29,4 +29,4 @@ void write_safetensors(const std::string& path, const Safetensors& content,
 /// format, IoError for one that cannot be read; both name the path.
 Safetensors read_safetensors(const std::string& path);
 
-}  // namespace experiments::training
+}  // namespace nn

@@ -1,4 +1,4 @@
-#include "experiments/training/safetensors.h"
+#include "nn/io/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,12 +11,12 @@
 #include <cstring>
 #include <limits>
 
-#include "experiments/cli/errors.h"
-#include "tests/experiments/run.h"
-#include "tests/experiments/training/safetensors_bytes.h"
+#include "nn/io/errors.h"
+#include "tests/nn/io/safetensors_bytes.h"
+#include "tests/support/process.h"
 #include "tests/support/tensors.h"
 
-namespace experiments::training {
+namespace nn {
 namespace {
 
 using autograd::Array;
@@ -43,7 +43,7 @@ Safetensors everything() {
   content.tensors = {
       {"a.odd", Tensor(Array::build<bool>({3}, [](auto b) { b[0] = b[2] = true, b[1] = false; }))},
       {"b", from_bits({0x7fc12345, 0xff812345, 0x80000000, 0x00000001, 0x7f800000, 1}, {2, 3})},
-      {"c", ::test::f64({-0.0, 5e-324, std::numeric_limits<double>::max(), std::nan("77")})},
+      {"c", test::f64({-0.0, 5e-324, std::numeric_limits<double>::max(), std::nan("77")})},
       {"d", Tensor(Array::build<std::int64_t>({2},
                                               [](auto x) {
                                                 x[0] = std::numeric_limits<std::int64_t>::min();
@@ -86,7 +86,7 @@ TEST(Safetensors, BytesAreAsTheFormatSays) {
   const Folder folder;
   Safetensors content;
   content.tensors = {{"b", Tensor(Array::build<bool>({1}, [](auto b) { b[0] = true; }))},
-                     {"x", ::test::f64({1.0, -2.0}).to(DType::f32)}};
+                     {"x", test::f64({1.0, -2.0}).to(DType::f32)}};
   content.metadata = {{"k", "v"}};
   write_safetensors(folder / "x", content);
   const std::string header =
@@ -103,8 +103,7 @@ test::Outcome read_by_python(const std::string& path) {
   return test::in_child([&path] {
     setenv("PYTHONIOENCODING", "utf-8", 1);
     execl("/usr/bin/python3", "python3", "-I",
-          GRADLAB_SOURCE_DIR "/tests/experiments/training/safetensors_reference.py", path.c_str(),
-          nullptr);
+          GRADLAB_SOURCE_DIR "/tests/nn/io/safetensors_reference.py", path.c_str(), nullptr);
     return 127;
   });
 }
@@ -188,7 +187,7 @@ TEST(Safetensors, WhatCannotBeReadIsAnIoError) {
   const Folder folder;
   ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0600), 0);
   const auto message = [&](const std::string& path) {
-    return ::test::message_of<cli::IoError>([&] { read_safetensors(path); });
+    return test::message_of<IoError>([&] { read_safetensors(path); });
   };
   EXPECT_EQ(message("missing"), "cannot read 'missing': No such file or directory");
   EXPECT_THAT(message(folder.path()), HasSubstr("Is a directory"));
@@ -199,7 +198,7 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   const Folder folder;
   const Tensor one(Array::scalar(1, DType::f32));
   const auto message = [&](const Safetensors& content) {
-    return ::test::message_of<cli::DataError>([&] { write_safetensors(folder / "x", content); });
+    return test::message_of<DataError>([&] { write_safetensors(folder / "x", content); });
   };
   EXPECT_THAT(message({{{"\xff", one}}, {}}), HasSubstr("tensor name '\\xff' is not UTF-8"));
   EXPECT_THAT(message({{}, {{"k", "a\xc0"}}}), HasSubstr("metadata 'k': 'a\\xc0' is not UTF-8"));
@@ -207,9 +206,9 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   EXPECT_THAT(message({{{"__metadata__", one}}, {}}), HasSubstr("__metadata__"));
   EXPECT_THAT(message({{}, {{"k", std::string(50'000'000, '\t')}}}), HasSubstr("at most"));
   EXPECT_TRUE(folder.names().empty());
-  EXPECT_EQ(::test::message_of<cli::IoError>([&] { write_safetensors("/missing/x", {}); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { write_safetensors("/missing/x", {}); }),
             "cannot write '/missing/x': No such file or directory");
 }
 
 }  // namespace
-}  // namespace experiments::training
+}  // namespace nn

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace experiments::training {
+namespace nn {
 
 /// The system calls behind an AtomicFile, for tests that make one of them fail.
 struct FileSystem {
@@ -53,4 +53,4 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-}  // namespace experiments::training
+}  // namespace nn

@@ -4,6 +4,7 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
 #include "nn/linear.h"
+#include "nn/optim.h"
 
 // The op and the layer of the README, as printed there (readme.sh compares), held to gradcheck.
 
@@ -47,6 +48,19 @@ TEST(Readme, OpPassesGradcheck) {
   const auto op = [](const std::vector<Tensor>& in) { return square(in[0]); };
   const autograd::GradcheckReport of_op = autograd::gradcheck(op, {x});
   EXPECT_TRUE(of_op.ok) << of_op.message;
+}
+
+TEST(Readme, LoopLearns) {
+  nn::Linear layer(2, 1);
+  nn::SGD optimizer(layer.named_parameters(), {.lr = 0.1});
+  const Tensor x = autograd::randn({64, 2}), y = x.sum({1}, autograd::KeepDim::yes);
+  for (int step = 0; step < 100; ++step) {
+    optimizer.zero_grad();
+    const Tensor loss = mse(layer(x), y);
+    loss.backward();
+    optimizer.step();
+  }
+  EXPECT_LT(mse(layer(x), y).item(), 1e-3);
 }
 
 TEST(Readme, LayerPassesGradcheck) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/attention/attention_view.h"
+#include "experiments/attention/attention_step.h"
 #include "experiments/attention/draws.h"
 #include "experiments/attention/tokens.h"
 #include "experiments/cli/values.h"

@@ -1,17 +1,19 @@
+#include "experiments/attention/attention_step.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/attention/attention_view.h"
 #include "experiments/measure/values.h"
 #include "experiments/report/numbers.h"
+#include "experiments/report/table.h"
 #include "experiments/report/text.h"
 
 namespace experiments::attention {
 namespace {
 
-constexpr Index kKeysShown = 16;     // of the row
+constexpr Index kKeysShown = 16;   // of the row
 constexpr Index kMaxChannels = 8;  // of the values, in numbers
 constexpr Index kMaxColumns = 32;  // and in the map
 

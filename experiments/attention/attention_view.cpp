@@ -10,6 +10,7 @@
 #include "experiments/measure/values.h"
 #include "experiments/report/bar.h"
 #include "experiments/report/numbers.h"
+#include "experiments/report/table.h"
 #include "experiments/report/text.h"
 
 namespace experiments::attention {

@@ -25,10 +25,7 @@ inline constexpr Index kMaxMaps = 16;  // heads drawn
 /// The weights of every head, and the gradients of weights and scores where there are any.
 std::string map_figure(const View& view);
 
-/// Where the row's token looks, and the products that each score is the sum of.
+/// Where the row's token looks, and the products whose sum each score is.
 std::string row_figure(const View& view);
-
-/// From Q K^T to the weighted values, with the row's numbers.
-std::string step_figure(const View& view);
 
 }  // namespace experiments::attention

@@ -15,6 +15,9 @@
 #include "experiments/cli/output.h"
 #include "experiments/cli/progress.h"
 #include "experiments/cli/signals.h"
+#include "experiments/report/csv.h"
+#include "experiments/report/json.h"
+#include "experiments/report/table.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {

@@ -1,7 +1,8 @@
+#include "experiments/report/csv.h"
+
 #include <fmt/format.h>
 
 #include "experiments/report/numbers.h"
-#include "experiments/report/report.h"
 
 namespace experiments::report {
 namespace {

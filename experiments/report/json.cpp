@@ -1,8 +1,9 @@
+#include "experiments/report/json.h"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/report/numbers.h"
-#include "experiments/report/report.h"
 #include "experiments/report/text.h"
 
 namespace experiments::report {

@@ -46,30 +46,6 @@ struct Report {
   std::string failure;               // what stderr says then; "" has the checks named
 };
 
-enum class Format { table, csv, json };
-
-/// What JSON tells of a run besides its results.
-struct Context {
-  std::string version;
-  std::string command;  // as typed, quoted for a shell
-  std::string experiment;
-  std::uint64_t seed = 0;
-  int threads = 1;
-  std::string dtype;
-  bool quick = false;
-};
-
-/// How much of a report the table format shows.
-struct TableStyle {
-  bool color = false;
-  bool wide = false;  // every column that has a heading, every check, and the details
-};
-
-// Each the whole output, ending in a newline; the same bytes in every locale.
-std::string to_table(const Report& report, const TableStyle& style = {});
-std::string to_csv(const Report& report);
-std::string to_json(const Report& report, const Context& context);
-
 /// Why the exit code is 1, in one line; "" if the report is good.
 std::string failure(const Report& report);
 

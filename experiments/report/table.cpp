@@ -1,10 +1,11 @@
+#include "experiments/report/table.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/report/numbers.h"
-#include "experiments/report/report.h"
 #include "experiments/report/text.h"
 
 namespace experiments::report {

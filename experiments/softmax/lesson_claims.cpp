@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "experiments/report/text.h"
+#include "experiments/softmax/lesson_claims_code.h"
+#include "experiments/softmax/lesson_claims_module.h"
 
 namespace experiments::softmax {
 namespace {

@@ -8,8 +8,8 @@
 #include "experiments/softmax/lesson_module.h"
 #include "experiments/softmax/lesson_runs.h"
 
-// What the lesson says, and what a run of its code says to that. The expected verdicts are theory's
-// (theory.md, section 4); the verdicts come from the measurements alone.
+// What the lesson says, and what a run of its code says to that. The expected verdicts follow
+// from theory; the verdicts come from the measurements alone.
 
 namespace experiments::softmax {
 
@@ -35,18 +35,16 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Claim {
   std::string id;
-  std::string says;      // the lesson, in short
-  std::string measured;  // the same in numbers
-  std::string quantity;  // what the numbers below are
+  std::string says;       // the lesson, in short
+  std::string measured;   // the same in numbers
+  std::string quantity;   // what the numbers below are
   double claimed, value;  // kNone where there is none
-  double error;   // standard error of value; 0 for a count
-  Index samples;  // that value is over
+  double error;           // standard error of value; 0 for a count
+  Index samples;          // that value is over
   Verdict verdict, expected;
 };
 
-/// In the lesson's order: of steps 1 and 2, of step 3, and both.
-std::vector<Claim> code_claims(const Findings& findings);
-std::vector<Claim> module_claims(const Findings& findings);
+/// All claims, in the lesson's order.
 std::vector<Claim> judged(const Findings& findings);
 
 /// The rows of the report: the claims.

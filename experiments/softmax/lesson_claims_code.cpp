@@ -1,12 +1,11 @@
+#include "experiments/softmax/lesson_claims_code.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
 #include "experiments/report/numbers.h"
-#include "experiments/softmax/lesson_claims.h"
-
-// Steps 1 and 2: what their code prints.
 
 namespace experiments::softmax {
 namespace {

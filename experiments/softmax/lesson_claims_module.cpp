@@ -1,3 +1,5 @@
+#include "experiments/softmax/lesson_claims_module.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,9 +7,6 @@
 #include <limits>
 
 #include "experiments/report/numbers.h"
-#include "experiments/softmax/lesson_claims.h"
-
-// Step 3: the module, its parameters and its asserts.
 
 namespace experiments::softmax {
 namespace {

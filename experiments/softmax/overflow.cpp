@@ -88,8 +88,8 @@ void Overflow::add_checks(DType dtype, Report& report) const {
   add("s: exp becomes inf, inf / inf = nan", found.nan_above, known.nan_above);
   add("-s: exp becomes subnormal, digits go", found.subnormal, known.subnormal);
   add("-s: every exp becomes 0, 0 / 0 = nan", found.nan_below, known.nan_below);
-  // exp, sum and division are off by half a unit or one each; a sum of doubles in eight lanes adds
-  // up to T / 8.
+  // exp, sum and division are off by half a unit or one each; a sum of doubles in sixteen
+  // lanes adds at most T / 8.
   const double eps = measure::epsilon(dtype), bound = (4 + static_cast<double>(seq_len_) / 8) * eps;
   const double largest =
       dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();

@@ -8,8 +8,8 @@
 #include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "experiments/softmax/scaling_checks.h"
+#include "experiments/softmax/scaling_conclusions.h"
 #include "experiments/softmax/scaling_trials.h"
-#include "experiments/softmax/scaling_words.h"
 
 namespace experiments::softmax {
 namespace {

@@ -1,12 +1,10 @@
+#include "experiments/softmax/scaling_conclusions.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-
-#include "experiments/softmax/scaling_words.h"
-
-// The closing sentences of a scaling run.
 
 namespace experiments::softmax {
 namespace {

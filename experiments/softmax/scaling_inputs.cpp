@@ -1,11 +1,10 @@
+#include "experiments/softmax/scaling_inputs.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "autograd/machine/parallel.h"
 #include "autograd/ops.h"
-#include "experiments/softmax/scaling_trials.h"
-
-// Draws the random numbers of trials.
 
 namespace experiments::softmax {
 namespace {
@@ -17,7 +16,7 @@ using autograd::Tensor;
 
 enum class What : std::uint64_t { q = 1, k, v, g, x, w_q, w_k, w_v };
 
-// One stream a trial and quantity: d_k has 17 bits, the trial 30.
+// One stream for each trial and quantity: d_k has 17 bits, the trial 30.
 RandomKey key_of(const Setting& setting, What what, Index trial) {
   return {setting.seed, (static_cast<std::uint64_t>(what) << 56) |
                             (static_cast<std::uint64_t>(setting.d_k) << 32) |

@@ -47,7 +47,7 @@ struct Row {
   double jacobian, entropy, p_max;
 };
 
-// The row of softmax(sigma z), z in descending order of nothing: the largest is found first.
+// The row of softmax(sigma z); z need not be sorted.
 Row reference_row(std::span<const double> z, double sigma, std::vector<double>& e) {
   const double edge = sigma < 0 ? *std::ranges::min_element(z) : *std::ranges::max_element(z);
   bool top_seen = false;

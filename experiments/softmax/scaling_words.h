@@ -39,12 +39,6 @@ std::string verdict(const GainFit& fit);
 /// "none     ####=-:. 0.12 to 9.4e-05", all series on one logarithmic scale.
 std::vector<std::string> sparklines(std::span<const Series> all, report::Glyphs glyphs);
 
-/// What happens to the median row, and what to the mean gradient. `all` has one Series for each
-/// scale, all at the same sizes.
-std::vector<std::string> conclusions(std::span<const Series> all);
-/// The figures behind them.
-std::vector<std::string> finer_points(std::span<const Series> all);
-
 /// A command worth running after this one, with its reason.
 std::string next_command(std::span<const Series> all);
 

@@ -1,3 +1,5 @@
+#include "experiments/report/json.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>

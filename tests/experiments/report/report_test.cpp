@@ -10,7 +10,10 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "experiments/report/csv.h"
+#include "experiments/report/json.h"
 #include "experiments/report/numbers.h"
+#include "experiments/report/table.h"
 #include "tests/experiments/training/samples.h"
 
 namespace experiments::report {

@@ -1,3 +1,5 @@
+#include "experiments/report/table.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

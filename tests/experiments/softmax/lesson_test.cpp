@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "experiments/report/table.h"
 #include "experiments/softmax/naive.h"
 #include "tests/experiments/command_run.h"
 #include "tests/experiments/softmax/scaling_run.h"
@@ -18,7 +19,7 @@ using autograd::Array;
 using autograd::DType;
 using testing::HasSubstr;
 
-// theory.md, section 4: verdict, figure, and how far 4,000 runs may be from it.
+// The verdict, the figure that theory expects, and how far 4,000 runs may be from it.
 struct Expected {
   const char* verdict;
   double value, tolerance;

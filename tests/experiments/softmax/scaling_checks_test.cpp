@@ -142,7 +142,8 @@ TEST(Condensed, HidesNoFailure) {
   EXPECT_FALSE(shown[0].ok || shown[1].ok);
 }
 
-// With d = 65536 |q| is 256 within a percent, so factor * 256 is the sigma of theory.md.
+// With d = 65536 |q| is 256 within a percent, so factor * 256 is the standard deviation of the
+// scores.
 TEST(Reference, AgreesWithTheClosedForms) {
   const std::vector<double> factors{1.0 / 256, 8.0 / 256, 64.0 / 256, -8.0 / 256, 0};
   const auto at = run_reference({65536, 4, 40000, 5}, factors);

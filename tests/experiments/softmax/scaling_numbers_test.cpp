@@ -28,7 +28,8 @@ struct Numbers {
   std::vector<Known> known;
 };
 
-// theory.md section 3. Scaled within 3 percent; unscaled means, entropies and dead rows within 15.
+// Figures of an independent simulation. Scaled within 3 percent; unscaled means, entropies and dead
+// rows within 15.
 TEST(ScalingNumbers, AreThoseOfTheTheory) {
   SKIP_IF_SLOW();
   const std::vector<Numbers> all{
@@ -142,7 +143,7 @@ TEST(ScalingNumbers, MedianOfManyRows) {
   }
 }
 
-// theory.md section 4: x and W of N(0,1) give scores of d^1.5; real layers hardly saturate.
+// In theory, x and W of N(0,1) give scores of d^1.5; real layers hardly saturate.
 TEST(ScalingNumbers, OfTheInitialisations) {
   SKIP_IF_SLOW();
   const Report lesson =

@@ -1,11 +1,11 @@
-#include "experiments/softmax/scaling_words.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "experiments/softmax/scaling_conclusions.h"
 
 namespace experiments::softmax {
 namespace {

@@ -75,7 +75,7 @@ TEST(HeadStats, LevelsOfLogits) {
   EXPECT_TRUE(std::isnan(broken.entropy) && std::isnan(broken.gain));
 }
 
-// The figures for T = 16, d = 64 of the simulation in theory.md: rows of iid normal q and k.
+// Figures of an independent simulation for T = 16, d = 64: rows of iid normal q and k.
 TEST(HeadStats, OfNormalQueriesAndKeys) {
   Generator generator(7);
   const Tensor q = randn({400, 2, 16, 64}, DType::f32, generator);

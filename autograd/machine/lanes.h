@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "autograd/array/shape.h"
 
 // Reductions over a row. A sum in the order of its elements is a chain, each addition waiting for
@@ -10,20 +12,34 @@
 
 namespace autograd {
 
-/// The sum over j in [0, n) of term(j), in double.
-template <class F>
-double sum_of(Index n, F term) {
+/// N sums over j in [0, n) in one pass, in double: term(j) is a std::array of N numbers.
+template <std::size_t N, class F>
+std::array<double, N> sums_of(Index n, F term) {
   constexpr Index kLanes = 16;
-  double lane[kLanes] = {};
+  double lane[N][kLanes] = {};
+  const auto add = [&](Index j, Index i) {
+    const auto terms = term(j);
+    for (std::size_t k = 0; k < N; ++k) lane[k][i] += static_cast<double>(terms[k]);
+  };
   Index j = 0;
   for (; j + kLanes <= n; j += kLanes) {
-    for (Index i = 0; i < kLanes; ++i) lane[i] += static_cast<double>(term(j + i));
+    for (Index i = 0; i < kLanes; ++i) add(j + i, i);
   }
-  for (Index i = 0; j < n; ++j, ++i) lane[i] += static_cast<double>(term(j));
-  for (Index width = kLanes / 2; width > 0; width /= 2) {
-    for (Index i = 0; i < width; ++i) lane[i] += lane[i + width];
+  for (Index i = 0; j < n; ++j, ++i) add(j, i);
+  std::array<double, N> sums;
+  for (std::size_t k = 0; k < N; ++k) {
+    for (Index width = kLanes / 2; width > 0; width /= 2) {
+      for (Index i = 0; i < width; ++i) lane[k][i] += lane[k][i + width];
+    }
+    sums[k] = lane[k][0];
   }
-  return lane[0];
+  return sums;
+}
+
+/// The sum of term(j).
+template <class F>
+double sum_of(Index n, F term) {
+  return sums_of<1>(n, [&term](Index j) { return std::array{term(j)}; })[0];
 }
 
 /// The largest of x[0] to x[n - 1], n at least 1; unspecified where one is NaN.

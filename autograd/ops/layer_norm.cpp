@@ -97,9 +97,11 @@ Array gradient_of_x(const Saved& s, const Array& g) {
         const T *xr = x + r * n, *gr = grad + r * n;
         const auto xhat = [=](Index j) { return (static_cast<double>(xr[j]) - mean) * rstd; };
         const auto row = [&](auto h) {
-          const double h_mean = sum_of(n, h) / static_cast<double>(n);
-          const double hx_mean =
-              sum_of(n, [&](Index j) { return h(j) * xhat(j); }) / static_cast<double>(n);
+          const auto [h_sum, hx_sum] = sums_of<2>(n, [&](Index j) {
+            return std::array{h(j), h(j) * xhat(j)};
+          });
+          const double h_mean = h_sum / static_cast<double>(n);
+          const double hx_mean = hx_sum / static_cast<double>(n);
           T* to = out.data() + r * n;
           for (Index j = 0; j < n; ++j) to[j] = T(rstd * (h(j) - h_mean - xhat(j) * hx_mean));
         };

@@ -80,6 +80,14 @@ void Tensor::set_data(Array array) {
   impl_->data = std::move(array);
 }
 
+void Tensor::convert_(DType dtype) {
+  check_writable("convert_");
+  const bool trained = requires_grad();
+  impl_->data = data().to(dtype);
+  impl_->node = {};  // graphs recorded before keep the old one
+  if (trained) requires_grad_();
+}
+
 SliceRef Tensor::select_(int dim, Index index) {
   check_writable("select_");
   const int axis = shape().axis(dim, "select_");

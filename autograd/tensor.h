@@ -68,6 +68,8 @@ class Tensor {
     impl_->data.write<T>(std::forward<F>(f));
   }
   void set_data(Array data);  // same shape and dtype
+  /// Converts a leaf in place, for all its handles. Its gradient and its hooks go.
+  void convert_(DType dtype);
   /// x.select_(1, 0) += 1.0 is PyTorch's x[:, 0, :] += 1.
   SliceRef select_(int dim, Index index);
 

@@ -33,6 +33,18 @@ void check_beta(const std::string& type, int which, double beta) {
   }
 }
 
+// Where a gradient is 0, the update is 0 / (0 + eps).
+void check_eps(const std::string& type, const ParameterGroup& group, double eps) {
+  for (const NamedParameter& p : group.parameters) {
+    const bool vanishes = p.tensor.dtype() == DType::f32 && static_cast<float>(eps) == 0;
+    if (!(eps > 0) || vanishes) {
+      autograd::fail<autograd::ValueError>(
+          "{}: eps: expected a number above 0 in {} for '{}', got {}", type, name(p.tensor.dtype()),
+          p.name, eps);
+    }
+  }
+}
+
 }  // namespace
 
 Adam::Adam(std::string type, std::vector<ParameterGroup> groups, const AdamOptions& options,
@@ -43,6 +55,9 @@ Adam::Adam(std::string type, std::vector<ParameterGroup> groups, const AdamOptio
       decay_(decay) {
   check_beta(this->type(), 0, betas_[0]);
   check_beta(this->type(), 1, betas_[1]);
+  for (const ParameterGroup& group : this->groups()) {
+    check_eps(this->type(), group, group.eps.value_or(options.eps));
+  }
 }
 
 Adam::Adam(std::vector<ParameterGroup> groups, const AdamOptions& options)

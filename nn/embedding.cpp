@@ -11,13 +11,15 @@ Embedding::Embedding(Index count, Index n_embd, const EmbeddingOptions& options,
   }
   const Init rule = options.init == Init::torch ? Init::lesson : options.init;  // N(0, 1)
   const Initializer init{rule, options.dtype, generator};
-  weight_ = register_parameter("weight", init.weight({count, n_embd}, n_embd));
+  const Shape shape{count, n_embd};
+  weight_ = register_parameter("weight", shape, [&] { return init.weight(shape, n_embd); });
 }
 
 Tensor Embedding::forward(const Tensor& index) { return embedding(weight_, index); }
 
 std::string Embedding::details() const {
-  return fmt::format("{} of {}", weight_.size(0), weight_.size(1));
+  const Shape& shape = shape_of("weight");
+  return fmt::format("{} of {}", shape[0], shape[1]);
 }
 
 }  // namespace nn

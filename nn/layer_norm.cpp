@@ -8,16 +8,17 @@ LayerNorm::LayerNorm(Index size, const LayerNormOptions& options)
     autograd::fail<autograd::ValueError>(
         "LayerNorm: expected a size of at least 1 and eps above 0, got {} and {}", size, eps_);
   }
-  weight_ = register_parameter("weight", autograd::ones({size}, options.dtype));
-  if (options.bias == Bias::yes) {
-    bias_ = register_parameter("bias", autograd::zeros({size}, options.dtype));
-  }
+  const Shape shape{size};
+  weight_ =
+      register_parameter("weight", shape, [&] { return autograd::ones(shape, options.dtype); });
+  if (options.bias == Bias::no) return;
+  bias_ = register_parameter("bias", shape, [&] { return autograd::zeros(shape, options.dtype); });
 }
 
 Tensor LayerNorm::forward(const Tensor& x) { return layer_norm(x, weight_, bias_, eps_); }
 
 std::string LayerNorm::details() const {
-  return fmt::format("{}{}", weight_.size(0), bias_.defined() ? "" : ", no bias");
+  return fmt::format("{}{}", shape_of("weight")[0], named_shapes().size() > 1 ? "" : ", no bias");
 }
 
 }  // namespace nn

@@ -10,17 +10,18 @@ Linear::Linear(Index in_features, Index out_features, const LinearOptions& optio
                                          in_features, out_features);
   }
   const Initializer init{options.init, options.dtype, generator};
-  weight_ = register_parameter("weight", init.weight({out_features, in_features}, in_features));
-  if (options.bias == Bias::yes) {
-    bias_ = register_parameter("bias", init.bias({out_features}, in_features));
-  }
+  const Shape weight{out_features, in_features}, bias{out_features};
+  weight_ = register_parameter("weight", weight, [&] { return init.weight(weight, in_features); });
+  if (options.bias == Bias::no) return;
+  bias_ = register_parameter("bias", bias, [&] { return init.bias(bias, in_features); });
 }
 
 Tensor Linear::forward(const Tensor& x) { return linear(x, weight_, bias_); }
 
 std::string Linear::details() const {
-  return fmt::format("{} -> {}{}", weight_.size(1), weight_.size(0),
-                     bias_.defined() ? "" : ", no bias");
+  const Shape& shape = shape_of("weight");
+  return fmt::format("{} -> {}{}", shape[1], shape[0],
+                     named_shapes().size() > 1 ? "" : ", no bias");
 }
 
 }  // namespace nn

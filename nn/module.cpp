@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 #include <unordered_set>
+#include <utility>
 
 namespace nn {
 
@@ -13,6 +14,7 @@ using autograd::ValueError;
 namespace {
 
 thread_local const Module* running = nullptr;  // the innermost module that is in its forward
+thread_local bool shapes_only = false;
 
 std::string joined(const std::string& prefix, const std::string& name) {
   if (prefix.empty()) return name;
@@ -34,6 +36,12 @@ ModuleScope::ModuleScope(const Module& module) : outer_(running) {
 
 ModuleScope::~ModuleScope() { running = outer_; }
 
+ShapesOnly::ShapesOnly() : before_(std::exchange(shapes_only, true)) {}
+
+ShapesOnly::~ShapesOnly() { shapes_only = before_; }
+
+bool ShapesOnly::on() { return shapes_only; }
+
 Tensor Module::forward(const Tensor&) {
   fail<GraphError>("{}: has no forward of one tensor", type_);
 }
@@ -44,9 +52,10 @@ void Module::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) {
     fail<ValueError>("{}: a name must not be empty or have a dot, got '{}'", type_, name);
   }
-  const auto taken = [&name](const NamedParameter& p) { return p.name == name; };
+  const auto taken = [&name](const Own& own) { return own.name == name; };
   const auto child_taken = [&name](const auto& child) { return child->name_ == name; };
   if (std::any_of(parameters_.begin(), parameters_.end(), taken) ||
+      std::any_of(buffers_.begin(), buffers_.end(), taken) ||
       std::any_of(children_.begin(), children_.end(), child_taken)) {
     fail<ValueError>("{}: the name '{}' is taken", type_, name);
   }
@@ -66,7 +75,20 @@ Tensor Module::register_parameter(std::string name, Tensor value) {
                      value.op());
   }
   value.requires_grad_();
-  parameters_.push_back({std::move(name), value});
+  if (ShapesOnly::on()) {
+    parameters_.push_back({std::move(name), Tensor(), value.shape()});
+    return {};
+  }
+  parameters_.push_back({std::move(name), value, value.shape()});
+  return value;
+}
+
+Tensor Module::register_buffer(std::string name, Tensor value) {
+  check_name(name);
+  if (value.requires_grad()) {
+    fail<GraphError>("{}: buffer '{}' requires a gradient; detach() it", type_, name);
+  }
+  buffers_.push_back({std::move(name), value, value.shape()});
   return value;
 }
 
@@ -112,19 +134,51 @@ void Module::set_training(bool training) {
 
 // --- parameters
 
-std::vector<NamedParameter> Module::named_parameters() const {
-  std::vector<NamedParameter> all;
+// Of this module and all below, each tensor once, under its first name.
+std::vector<Module::Own> Module::all_of(std::vector<Own> Module::*kind) const {
+  std::vector<Own> all;
   std::unordered_set<const void*> seen;
-  const auto add = [&all, &seen](std::string name, const Tensor& tensor) {
-    if (seen.insert(identity(tensor)).second) all.push_back({std::move(name), tensor});
+  const auto add = [&all, &seen](const Own& own, std::string name) {
+    const bool known = own.tensor.defined() && !seen.insert(identity(own.tensor)).second;
+    if (!known) all.push_back({std::move(name), own.tensor, own.shape});
   };
-  for (const NamedParameter& p : parameters_) add(p.name, p.tensor);
+  for (const Own& own : this->*kind) add(own, own.name);
   for (const auto& child : children_) {
-    for (const NamedParameter& p : child->named_parameters()) {
-      add(joined(child->name_, p.name), p.tensor);
-    }
+    for (const Own& own : child->all_of(kind)) add(own, joined(child->name_, own.name));
   }
   return all;
+}
+
+std::vector<NamedParameter> Module::named_parameters() const {
+  std::vector<NamedParameter> all;
+  for (const Own& own : all_of(&Module::parameters_)) all.push_back({own.name, own.tensor});
+  return all;
+}
+
+std::vector<NamedParameter> Module::named_buffers() const {
+  std::vector<NamedParameter> all;
+  for (const Own& own : all_of(&Module::buffers_)) all.push_back({own.name, own.tensor});
+  return all;
+}
+
+std::vector<NamedShape> Module::named_shapes() const {
+  std::vector<NamedShape> all;
+  for (const Own& own : all_of(&Module::parameters_)) all.push_back({own.name, own.shape});
+  return all;
+}
+
+const Shape& Module::shape_of(std::string_view name) const {
+  for (const Own& own : parameters_) {
+    if (own.name == name) return own.shape;
+  }
+  fail<ValueError>("{}: has no parameter '{}' of its own", type_, name);
+}
+
+void Module::to(DType dtype) {
+  for (NamedParameter& p : named_parameters()) p.tensor.convert_(dtype);
+  for (NamedParameter& b : named_buffers()) {
+    if (autograd::is_float(b.tensor.dtype())) b.tensor.convert_(dtype);
+  }
 }
 
 std::vector<Tensor> Module::parameters() const {
@@ -142,7 +196,7 @@ Tensor Module::parameter(std::string_view name) const {
 
 Index Module::parameter_count() const {
   Index count = 0;
-  for (const Tensor& p : parameters()) count += p.numel();
+  for (const NamedShape& s : named_shapes()) count += s.shape.numel();
   return count;
 }
 
@@ -160,9 +214,9 @@ void Module::print(std::string& out, int depth) const {
   if (depth == 0) out += fmt::format("  {} parameters", with_commas(count));
   else if (count > 0) out += fmt::format("  {}", with_commas(count));
   if (children_.empty()) return;  // a layer's details already tell of its parameters
-  for (const NamedParameter& p : parameters_) {
-    out += fmt::format("\n{}  {}: {}  {}", indent, p.name, p.tensor.shape().str(),
-                       with_commas(p.tensor.numel()));
+  for (const Own& own : parameters_) {
+    out += fmt::format("\n{}  {}: {}  {}", indent, own.name, own.shape.str(),
+                       with_commas(own.shape.numel()));
   }
   for (const auto& child : children_) child->print(out, depth + 1);
 }

@@ -21,12 +21,17 @@ struct NamedParameter {
   Tensor tensor;     // the parameter itself, not a copy
 };
 
+struct NamedShape {
+  std::string name;
+  Shape shape;
+};
+
 struct NamedModule {
   std::string name;  // "attn.qkv"; "" for the module that was asked
   Module* module;
 };
 
-/// Parameter values by name: what a checkpoint holds.
+/// The values of parameters and buffers by name: what a checkpoint holds.
 using State = std::map<std::string, Tensor>;
 
 /// Where the random numbers of each module stand, by its name in the tree
@@ -45,6 +50,20 @@ class ModuleScope {
  private:
   const Module* outer_;
   std::optional<autograd::Scope> scope_;
+};
+
+/// While it lives, modules made on this thread know their parameters' names and shapes but hold no
+/// numbers: a model of any size takes no memory. Their parameters are undefined tensors.
+class ShapesOnly {
+ public:
+  ShapesOnly();
+  ~ShapesOnly();
+  ShapesOnly(const ShapesOnly&) = delete;
+  ShapesOnly& operator=(const ShapesOnly&) = delete;
+  static bool on();
+
+ private:
+  bool before_;
 };
 
 /// A layer: parameters, child modules and a forward. Creating a child is registering it,
@@ -67,9 +86,15 @@ class Module {
   // shared comes once, under its first name
   std::vector<NamedParameter> named_parameters() const;
   std::vector<Tensor> parameters() const;
+  std::vector<NamedShape> named_shapes() const;   // of the same, and where they hold no numbers too
   Tensor parameter(std::string_view name) const;  // ValueError if there is none of that name
   Index parameter_count() const;                  // numbers, not tensors
   void zero_grad();
+  /// What belongs to the state and is not trained: the running averages of a norm, a mask.
+  std::vector<NamedParameter> named_buffers() const;
+  /// Converts all parameters and buffers of floats in place; gradients go. Before an optimizer is
+  /// made, whose averages have the old dtype.
+  void to(DType dtype);
 
   // --- training (the initial mode) or evaluation: a flag, for this module and all below; whether
   // gradients are recorded is NoGrad's business
@@ -100,8 +125,8 @@ class Module {
 
   virtual Tensor forward(const Tensor& x);  // GraphError unless overridden
 
-  /// Makes an M from `args` as the child `name`. Names are unique among parameters and children and
-  /// have no dot; ValueError otherwise, here and below.
+  /// Makes an M from `args` as the child `name`. Names are unique among parameters, buffers and
+  /// children and have no dot; ValueError otherwise, here and below.
   template <class M, class... Args>
   M& register_module(std::string name, Args&&... args) {
     check_name(name);
@@ -113,14 +138,34 @@ class Module {
   }
   /// The same tensor, from now on a parameter: it requires a gradient.
   Tensor register_parameter(std::string name, Tensor value);
+  /// A parameter from value(), which nobody calls where shapes are enough.
+  template <class F>
+  Tensor register_parameter(std::string name, const Shape& shape, F value) {
+    if (!ShapesOnly::on()) return register_parameter(std::move(name), value());
+    check_name(name);
+    parameters_.push_back({std::move(name), Tensor(), shape});
+    return {};
+  }
+  /// A tensor of any dtype that state() holds and no optimizer sees: saved and loaded, and changed
+  /// by forward through set_data() or write(). GraphError if it requires a gradient.
+  Tensor register_buffer(std::string name, Tensor value);
   /// What a random forward draws from, at most one a module. ValueError for a second.
   Generator& register_generator(const Generator& generator);
 
+  const Shape& shape_of(std::string_view name) const;  // of a parameter of its own
+
  private:
+  struct Own {
+    std::string name;
+    Tensor tensor;
+    Shape shape;
+  };
   friend class ModuleScope;
   friend std::string to_string(const Module& module);
 
   virtual std::string details() const { return {}; }  // "768 -> 2304, no bias", for printing
+  std::vector<Own> all_of(std::vector<Own> Module::*kind) const;
+  std::vector<NamedParameter> named_values() const;  // parameters and buffers
   void set_training(bool training);
   void check_name(const std::string& name) const;
   void adopt(std::string name, std::unique_ptr<Module> child);
@@ -131,7 +176,7 @@ class Module {
   std::string name_;  // among its parent's children
   const Module* parent_ = nullptr;
   bool training_ = true;
-  std::vector<NamedParameter> parameters_;
+  std::vector<Own> parameters_, buffers_;
   std::optional<Generator> generator_;
   std::vector<std::unique_ptr<Module>> children_;
 };

@@ -2,7 +2,7 @@
 
 #include "nn/module.h"
 
-// The state of a module: its parameters' values by name, out and in again.
+// The state of a module: its values by name, out and in again.
 
 namespace nn {
 
@@ -55,19 +55,25 @@ void check_value(const std::string& type, const NamedParameter& p, const Tensor&
 
 }  // namespace
 
+std::vector<NamedParameter> Module::named_values() const {
+  std::vector<NamedParameter> all = named_parameters();
+  for (NamedParameter& buffer : named_buffers()) all.push_back(std::move(buffer));
+  return all;
+}
+
 State Module::state() const {
   State state;
-  for (const NamedParameter& p : named_parameters()) state.emplace(p.name, p.tensor.detach());
+  for (const NamedParameter& v : named_values()) state.emplace(v.name, v.tensor.detach());
   return state;
 }
 
 void Module::load_state(const State& state) {
-  std::vector<NamedParameter> parameters = named_parameters();
+  std::vector<NamedParameter> values = named_values();
   std::set<std::string> names;
-  for (const NamedParameter& p : parameters) names.insert(p.name);
+  for (const NamedParameter& v : values) names.insert(v.name);
   check_names(type_, "load_state", names, state);
-  for (const NamedParameter& p : parameters) check_value(type_, p, state.at(p.name));
-  for (NamedParameter& p : parameters) p.tensor.set_data(state.at(p.name).data());
+  for (const NamedParameter& v : values) check_value(type_, v, state.at(v.name));
+  for (NamedParameter& v : values) v.tensor.set_data(state.at(v.name).data());
 }
 
 void Module::set_generators(const GeneratorStates& states) {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "experiments/training/eval_mode.h"
+#include "nn/eval_mode.h"
 
 namespace experiments::training {
 namespace {
@@ -62,7 +62,7 @@ std::int64_t draw_token(std::span<const double> logits, const Sampling& sampling
 void generate(nn::GPT& model, std::vector<std::int64_t> tokens, Index count,
               const Sampling& sampling, autograd::RandomKey key,
               const std::function<bool(std::int64_t)>& take) {
-  const EvalMode eval(model);
+  const nn::EvalMode eval(model);
   const autograd::Array draws = autograd::uniform({count}, 0, 1, nn::DType::f64, key);
   for (Index i = 0; i < count; ++i) {
     const auto length = std::min<Index>(std::ssize(tokens), model.options().block_size);

@@ -7,111 +7,107 @@
 namespace experiments::training {
 
 using autograd::Index;
+
 namespace {
 
 using autograd::Shape;
 using nn::GPTOptions;
-using nn::Index;
 
 double of(Index n) { return static_cast<double>(n); }
 
-/// Goes down the tree and writes it out. Comments say which arrays backward needs.
-class Survey {
+/// What a module does to one sequence. Comments say which arrays backward needs.
+class Costs {
  public:
-  explicit Survey(const GPTOptions& config)
-      : c_(config), T_(config.block_size), C_(config.n_embd), item_(item_bytes(config.dtype)) {}
+  explicit Costs(const GPTOptions& options)
+      : o_(options),
+        T_(options.block_size),
+        C_(options.n_embd),
+        item_(of(static_cast<Index>(autograd::item_size(options.dtype)))) {}
 
-  std::vector<Layer> run() {
-    add("", "GPT", fmt::format("n_layer {}, n_head {}", c_.n_layer, c_.n_head),
-        {T_, c_.vocab_size});
-    embedding("wte", c_.vocab_size);
-    embedding("wpe", T_);
-    add("h", "ModuleList", fmt::format("{} x Block", c_.n_layer), {T_, C_});
-    for (Index i = 0; i < c_.n_layer; ++i) block(fmt::format("h.{}", i));
-    norm("ln_f", {T_, C_}, c_.bias);
-    head();
-    return std::move(layers_);
-  }
-
- private:
-  static double item_bytes(nn::DType dtype) { return of(autograd::item_size(dtype)); }
-
-  Layer& add(std::string name, std::string type, std::string about, Shape output) {
-    layers_.push_back({std::move(name), std::move(type), std::move(about), std::move(output)});
-    return layers_.back();
-  }
-
-  void embedding(const std::string& name, Index count) {
-    Layer& layer = add(name, "Embedding", fmt::format("{} x {}", count, C_), {T_, C_});
-    layer.weights = {{"weight", {count, C_}}};
-    layer.kept = 8 * of(T_);  // the indices
-  }
-
-  void norm(const std::string& name, const Shape& x, nn::Bias bias) {
-    const Index size = x[x.rank() - 1];
-    Layer& layer = add(name, "LayerNorm", fmt::format("{}", size), x);
-    layer.weights = {{"weight", {size}}};
-    if (bias == nn::Bias::yes) layer.weights.push_back({"bias", {size}});
-    layer.kept = item_ * of(x.numel()) + 2 * 8 * of(x.numel() / size);  // x; mean and scale in f64
-  }
-
-  Layer& linear(const std::string& name, Index in, Index out, nn::Bias bias) {
-    Layer& layer = add(name, "Linear", fmt::format("{} -> {}", in, out), {T_, out});
-    layer.weights = {{"weight", {out, in}}};
-    if (bias == nn::Bias::yes) layer.weights.push_back({"bias", {out}});
-    layer.flops = 2 * of(T_) * of(in) * of(out);
-    layer.kept = item_ * of(T_) * of(in);  // x
+  Layer layer(const std::string& name, const nn::Module& module) const {
+    Layer layer{.name = name, .type = module.type(), .output = {T_, C_}};
+    std::vector<nn::NamedShape> own = module.named_shapes();
+    std::erase_if(own, [](const nn::NamedShape& s) { return s.name.find('.') != s.name.npos; });
+    for (const nn::NamedShape& s : own) layer.parameters += s.shape.numel();
+    if (layer.type == "GPT") {
+      layer.about = fmt::format("n_layer {}, n_head {}", o_.n_layer, o_.n_head);
+      layer.output = {T_, o_.vocab_size};
+    } else if (layer.type == "ModuleList") {
+      layer.about = fmt::format("{} x Block", o_.n_layer);
+    } else if (layer.type == "Block") {
+      layer.about = o_.norm == nn::NormPosition::pre ? "pre-LN" : "post-LN";
+    } else if (layer.type == "Embedding") {
+      layer.about = fmt::format("{} x {}", own[0].shape[0], C_);
+      layer.kept = 8 * of(T_);  // the indices
+    } else if (layer.type == "LayerNorm") {
+      norm(layer, own[0].shape[0]);
+    } else if (layer.type == "Linear") {
+      linear(layer, own[0].shape[1], own[0].shape[0]);
+    } else if (layer.type == "MLP") {
+      layer.about = o_.gelu == nn::Gelu::erf ? "gelu erf" : "gelu tanh";
+      layer.kept = item_ * of(T_) * of(4 * C_);  // the slopes of gelu
+    } else if (layer.type == "MultiHeadAttention") {
+      attention(layer);
+    }
     return layer;
   }
 
-  void block(const std::string& name) {
-    add(name, "Block", c_.norm == nn::NormPosition::pre ? "pre-LN" : "post-LN", {T_, C_});
-    norm(name + ".ln_1", {T_, C_}, c_.bias);
-    attention(name + ".attn");
-    norm(name + ".ln_2", {T_, C_}, c_.bias);
-    Layer& mlp =
-        add(name + ".mlp", "MLP", c_.gelu == nn::Gelu::erf ? "gelu erf" : "gelu tanh", {T_, C_});
-    mlp.kept = item_ * of(T_) * of(4 * C_);  // the slopes of gelu
-    linear(name + ".mlp.fc", C_, 4 * C_, c_.bias);
-    linear(name + ".mlp.proj", 4 * C_, C_, c_.bias);
+  Layer tied_head() const {
+    Layer head{.name = "lm_head", .type = "Linear"};
+    linear(head, C_, o_.vocab_size);
+    head.about += ", tied to wte";
+    return head;
   }
 
-  void attention(const std::string& name) {
-    const Index H = c_.n_head, D = C_ / H;
+  /// Logits, row sums and targets.
+  double kept_by_loss() const { return item_ * of(T_) * of(o_.vocab_size) + 2 * 8 * of(T_); }
+
+ private:
+  void linear(Layer& layer, Index in, Index out) const {
+    layer.about = fmt::format("{} -> {}", in, out);
+    layer.output = {T_, out};
+    layer.flops = 2 * of(T_) * of(in) * of(out);
+    layer.kept = item_ * of(T_) * of(in);  // x
+  }
+
+  void norm(Layer& layer, Index size) const {
+    const bool of_heads = layer.name.find(".attn.") != layer.name.npos;
+    layer.about = fmt::format("{}", size);
+    if (of_heads) layer.output = {o_.n_head, T_, size};
+    const double numel = of(layer.output.numel());
+    layer.kept = item_ * numel + 2 * 8 * numel / of(size);  // x; mean and scale in f64
+  }
+
+  void attention(Layer& layer) const {
+    const Index H = o_.n_head, D = C_ / H;
     const double scores = of(H) * of(T_) * of(T_);
-    Layer& layer = add(name, "MultiHeadAttention", fmt::format("{} heads of {}", H, D), {T_, C_});
+    layer.about = fmt::format("{} heads of {}", H, D);
     layer.flops = 2 * 2 * scores * of(D);  // Q K^T and P V
-    // q, k and v. The fused op, which takes no qk-norm, adds the log of each row's sum; its result
-    // is what proj is given.
+    // q, k and v. The fused op, which takes no qk-norm, adds the largest score and the sum of each
+    // row; its result is what proj is given.
     const double vectors = 3 * of(T_) * of(C_);
-    if (c_.qk_norm == nn::QkNorm::no) {
-      layer.kept = item_ * (vectors + of(H) * of(T_));
+    if (o_.qk_norm == nn::QkNorm::no) {
+      layer.kept = item_ * (vectors + 2 * of(H) * of(T_));
     } else {
       layer.kept = item_ * (vectors + scores);                 // and the weights
-      if (c_.causal == nn::Causal::yes) layer.kept += scores;  // the mask, a byte each
-      if (c_.dropout > 0) layer.kept += item_ * scores;        // the weights left
+      if (o_.causal == nn::Causal::yes) layer.kept += scores;  // the mask, a byte each
+      if (o_.dropout > 0) layer.kept += item_ * scores;        // the weights left
     }
-    linear(name + ".qkv", C_, 3 * C_, c_.bias);
-    linear(name + ".proj", C_, C_, c_.bias);
-    if (c_.qk_norm == nn::QkNorm::no) return;
-    norm(name + ".q_norm", {H, T_, D}, nn::Bias::no);
-    norm(name + ".k_norm", {H, T_, D}, nn::Bias::no);
   }
 
-  void head() {
-    Layer& layer = linear("lm_head", C_, c_.vocab_size, nn::Bias::no);
-    if (c_.tied == nn::Tied::yes) {
-      layer.weights.clear();
-      layer.about += ", tied to wte";
-    }
-    layer.kept += item_ * of(T_) * of(c_.vocab_size) + 2 * 8 * of(T_);  // the loss: logits, row
-  }                                                                     // sums, targets
-
-  const GPTOptions& c_;
+  const GPTOptions& o_;
   Index T_, C_;
   double item_;
-  std::vector<Layer> layers_;
 };
+
+/// f(a GPT of these options without numbers).
+template <class F>
+auto with_shapes(const GPTOptions& options, F f) {
+  const nn::ShapesOnly shapes_only;
+  autograd::Generator unused(0);
+  nn::GPT model(options, unused);
+  return f(model);
+}
 
 }  // namespace
 
@@ -119,29 +115,28 @@ int Layer::depth() const {
   return name.empty() ? 0 : 1 + static_cast<int>(std::ranges::count(name, '.'));
 }
 
-std::int64_t Layer::parameters() const {
-  std::int64_t count = 0;
-  for (const WeightShape& weight : weights) count += weight.shape.numel();
-  return count;
+std::vector<Layer> gpt_layers(const GPTOptions& options) {
+  const Costs costs(options);
+  std::vector<Layer> layers = with_shapes(options, [&](nn::GPT& model) {
+    std::vector<Layer> all;
+    for (const nn::NamedModule& m : model.named_modules())
+      if (m.module->type() != "Dropout") all.push_back(costs.layer(m.name, *m.module));
+    return all;
+  });
+  if (options.tied == nn::Tied::yes) layers.push_back(costs.tied_head());
+  layers.back().kept += costs.kept_by_loss();
+  return layers;
 }
 
-std::vector<Layer> gpt_layers(const nn::GPTOptions& config) { return Survey(config).run(); }
-
-std::vector<WeightShape> gpt_parameters(const nn::GPTOptions& config) {
-  std::vector<WeightShape> all;
-  for (const Layer& layer : gpt_layers(config)) {
-    for (const WeightShape& weight : layer.weights) {
-      all.push_back({layer.name + '.' + weight.name, weight.shape});
-    }
-  }
-  return all;
+std::vector<nn::NamedShape> gpt_parameters(const GPTOptions& options) {
+  return with_shapes(options, [](nn::GPT& model) { return model.named_shapes(); });
 }
 
 LayerTotal total(const std::vector<Layer>& layers, std::size_t first) {
   LayerTotal sum;
   std::size_t i = first;
   do {
-    sum.parameters += layers[i].parameters();
+    sum.parameters += layers[i].parameters;
     sum.flops += layers[i].flops;
     sum.kept += layers[i].kept;
     ++i;

@@ -10,6 +10,7 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
+#include "experiments/training/gpt_layers.h"
 #include "nn/io/safetensors_header.h"
 
 namespace experiments::training {
@@ -19,6 +20,7 @@ using autograd::Shape;
 using autograd::Tensor;
 using nn::GPTOptions;
 using nn::Index;
+using nn::label;
 using nn::State;
 
 enum class Kind { table, vector, projection };
@@ -35,31 +37,29 @@ struct Parameter {
 
 using Name = std::string Parameter::*;
 
-void add_module(std::vector<Parameter>& all, const GPTOptions& config, const std::string& ours,
-                const std::string& theirs, const Shape& shape) {
-  const Kind kind = shape.rank() == 1 ? Kind::vector : Kind::projection;
-  all.push_back({ours + ".weight", theirs + ".weight", shape, kind});
-  if (config.bias == nn::Bias::yes)
-    all.push_back({ours + ".bias", theirs + ".bias", Shape{shape[0]}, Kind::vector});
+/// What the others call the projections, which they keep in either layout.
+std::string foreign_name(std::string name) {
+  constexpr std::pair<std::string_view, std::string_view> kProjections[] = {
+      {".attn.qkv.", ".attn.c_attn."},
+      {".attn.proj.", ".attn.c_proj."},
+      {".mlp.fc.", ".mlp.c_fc."},
+      {".mlp.proj.", ".mlp.c_proj."}};
+  for (const auto& [ours, theirs] : kProjections) {
+    const std::size_t at = name.find(ours);
+    if (at != name.npos) return name.replace(at, ours.size(), theirs);
+  }
+  return name;
 }
 
-/// All that a GPT of this config has, by both names.
-std::vector<Parameter> parameters(const GPTOptions& config) {
-  const Index C = config.n_embd;
-  std::vector<Parameter> all = {{"wte.weight", "wte.weight", {config.vocab_size, C}, Kind::table},
-                                {"wpe.weight", "wpe.weight", {config.block_size, C}, Kind::table}};
-  for (Index i = 0; i < config.n_layer; ++i) {
-    const std::string h = fmt::format("h.{}.", i);
-    add_module(all, config, h + "ln_1", h + "ln_1", {C});
-    add_module(all, config, h + "attn.qkv", h + "attn.c_attn", {3 * C, C});
-    add_module(all, config, h + "attn.proj", h + "attn.c_proj", {C, C});
-    add_module(all, config, h + "ln_2", h + "ln_2", {C});
-    add_module(all, config, h + "mlp.fc", h + "mlp.c_fc", {4 * C, C});
-    add_module(all, config, h + "mlp.proj", h + "mlp.c_proj", {C, 4 * C});
+/// All that a GPT of these options has, by both names.
+std::vector<Parameter> parameters(GPTOptions options) {
+  options.n_head = 1;  // without influence on shapes
+  std::vector<Parameter> all;
+  for (const auto& [ours, shape] : gpt_parameters(options)) {
+    const std::string theirs = foreign_name(ours);
+    const Kind matrix = theirs == ours ? Kind::table : Kind::projection;
+    all.push_back({ours, theirs, shape, shape.rank() == 1 ? Kind::vector : matrix});
   }
-  add_module(all, config, "ln_f", "ln_f", {C});
-  if (config.tied == nn::Tied::no)
-    all.push_back({"lm_head.weight", "lm_head.weight", {config.vocab_size, C}, Kind::table});
   return all;
 }
 

@@ -42,7 +42,7 @@ Index block_size_of(const nn::State& state, const std::string& shown) {
 }
 
 void check_state(const nn::State& state, const nn::GPTOptions& options, const std::string& shown) {
-  const std::vector<WeightShape> expected = gpt_parameters(config);
+  const std::vector<nn::NamedShape> expected = gpt_parameters(options);
   for (const auto& [name, shape] : expected) {
     const auto found = state.find(name);
     if (found == state.end()) {
@@ -54,15 +54,15 @@ void check_state(const nn::State& state, const nn::GPTOptions& options, const st
       throw cli::DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
                                        shape.str(), tensor.shape().str()));
     }
-    if (tensor.dtype() != config.dtype) {
+    if (tensor.dtype() != options.dtype) {
       throw cli::DataError(fmt::format("{}: {}: expected {} by its config, got {}", shown, name,
-                                       autograd::name(config.dtype),
+                                       autograd::name(options.dtype),
                                        autograd::name(tensor.dtype())));
     }
   }
   if (state.size() == expected.size()) return;
   nn::State rest = state;
-  for (const WeightShape& weight : expected) rest.erase(weight.name);
+  for (const nn::NamedShape& weight : expected) rest.erase(weight.name);
   throw cli::DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
                                    report::quote(rest.begin()->first, report::kPathShown)));
 }
@@ -89,13 +89,10 @@ bool LoadedModel::has_task() const {
 }
 
 std::unique_ptr<nn::GPT> LoadedModel::make(nn::DType dtype) const {
-  nn::GPTOptions options = options_;
-  options.dtype = dtype;
   autograd::Generator unused(0);
-  auto model = std::make_unique<nn::GPT>(options, unused);
-  nn::State values = state();
-  for (auto& [name, tensor] : values) tensor = tensor.to(dtype);
-  model->load_state(values);
+  auto model = std::make_unique<nn::GPT>(options_, unused);
+  model->load_state(state());
+  model->to(dtype);
   return model;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/training/eval_mode.h"
+#include "nn/eval_mode.h"
 
 namespace experiments::training {
 
@@ -26,7 +26,7 @@ std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabula
 
 std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
                         const Batch& batch) {
-  const EvalMode eval(model);
+  const nn::EvalMode eval(model);
   const autograd::Array best = argmax(model(batch.x), -1).data();
   const auto guesses = best.read<std::int64_t>();
   const autograd::Array x = batch.x.data(), y = batch.y.data();

@@ -6,9 +6,9 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
-#include "experiments/training/eval_mode.h"
 #include "experiments/training/watch.h"
 #include "nn/clip.h"
+#include "nn/eval_mode.h"
 
 namespace experiments::training {
 namespace {
@@ -44,7 +44,7 @@ const char* said(double value) { return std::isnan(value) ? "nan" : value > 0 ? 
 }  // namespace
 
 Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch_of) {
-  const EvalMode eval(model);
+  const nn::EvalMode eval(model);
   double loss = 0;
   Index right = 0, counted = 0;
   for (Index b = 0; b < count; ++b) {

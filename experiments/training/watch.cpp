@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "autograd/graph/anomaly.h"
-#include "experiments/training/eval_mode.h"
+#include "nn/eval_mode.h"
 
 namespace experiments::training {
 namespace {
@@ -65,7 +65,7 @@ std::string drawn(const LayerStats& heads, double HeadStats::*value,
 std::vector<LayerStats> watch_layers(nn::GPT& model, const Tensor& tokens) {
   const nn::AttentionTrace trace;
   {
-    const EvalMode eval(model);
+    const nn::EvalMode eval(model);
     (void)model(tokens);
   }
   std::vector<LayerStats> layers;

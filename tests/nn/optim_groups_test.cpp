@@ -201,6 +201,9 @@ TEST(Optim, SettingsOutOfRangeAreShown) {
       },
       "betas[1]: expected a number in [0, 1), got -0.1");
   refused([&] { Adam(p, {.eps = -1e-8}); }, "Adam: eps");
+  refused([&] { Adam(p, {.eps = 0}); }, "Adam: eps: expected a number above 0 in f");
+  const std::vector<NamedParameter> f32 = {{"w", autograd::ones({1})}};
+  refused([&] { Adam(f32, {.eps = 1e-46}); }, "above 0 in f32 for 'w', got 1e-46");
   refused([&] { AdamW(p, {.weight_decay = nan}); }, "AdamW: weight_decay");
   const auto group = [&](ParameterGroup g) {
     g.parameters = p;
@@ -209,6 +212,7 @@ TEST(Optim, SettingsOutOfRangeAreShown) {
   refused([&] { AdamW(group({.lr_scale = -1})); }, "AdamW: lr_scale of a group");
   refused([&] { AdamW(group({.weight_decay = inf})); }, "AdamW: weight_decay of a group");
   refused([&] { AdamW(group({.eps = nan})); }, "AdamW: eps of a group");
+  refused([&] { AdamW(group({.eps = 0})); }, "AdamW: eps: expected a number above 0 in f");
 }
 
 }  // namespace

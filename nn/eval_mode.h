@@ -5,14 +5,14 @@
 
 #include "nn/module.h"
 
-namespace experiments::training {
+namespace nn {
 
 /// While it lives, `model` is in evaluation mode and nothing is recorded; then every module gets
 /// back the mode that it had.
 class EvalMode {
  public:
-  explicit EvalMode(nn::Module& model) {
-    for (const nn::NamedModule& m : model.named_modules()) {
+  explicit EvalMode(Module& model) {
+    for (const NamedModule& m : model.named_modules()) {
       before_.emplace_back(m.module, m.module->training());
     }
     model.eval();
@@ -27,8 +27,8 @@ class EvalMode {
   EvalMode& operator=(const EvalMode&) = delete;
 
  private:
-  std::vector<std::pair<nn::Module*, bool>> before_;
+  std::vector<std::pair<Module*, bool>> before_;
   autograd::NoGrad no_grad_;
 };
 
-}  // namespace experiments::training
+}  // namespace nn

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-<<<<<<< HEAD
-#include "experiments/registry.h"
-=======
 #include "experiments/cli/values.h"
-#include "experiments/experiment.h"
->>>>>>> 6b52b1a (cli: CLI11 parses, toml++ reads --config)
+#include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_layers.h"

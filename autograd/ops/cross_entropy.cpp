@@ -84,8 +84,8 @@ Array losses(const Array& x, const Array& target, Index ignored, LogitRows rows,
 
 /// g[r] (softmax(x) - one_hot(target)), 0 in ignored rows.
 template <class T>
-Array gradient(const Array& x, const Array& target, Index ignored, LogitRows rows, const Array& log_sums,
-               const Array& g) {
+Array gradient(const Array& x, const Array& target, Index ignored, LogitRows rows,
+               const Array& log_sums, const Array& g) {
   const T* logits = x.read<T>().data();
   const T* weight = g.read<T>().data();
   const auto labels = target.read<std::int64_t>();

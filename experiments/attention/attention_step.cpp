@@ -11,7 +11,7 @@
 namespace experiments::attention {
 namespace {
 
-constexpr Index kKeysShown = 16;     // of the row
+constexpr Index kKeysShown = 16;   // of the row
 constexpr Index kMaxChannels = 8;  // of the values, in numbers
 constexpr Index kMaxColumns = 32;  // and in the map
 

@@ -12,7 +12,7 @@
 namespace experiments::report {
 namespace {
 
-constexpr std::size_t kMapGap = 3;          // between maps
+constexpr std::size_t kMapGap = 3;       // between maps
 constexpr std::size_t kRowLabel = 10;    // columns at most
 constexpr std::size_t kColumnLabel = 6;  // lines at most
 
@@ -147,7 +147,8 @@ std::string strip(const Heatmaps& maps, std::size_t first, std::size_t last, con
     const std::vector<Line> lines = lines_of(maps, maps.maps[m], layout, canvas);
     for (std::size_t i = 0; i < whole.size(); ++i) {
       whole[i].text += lines[i].text;
-      if (m + 1 < last) whole[i].text += std::string(layout.map_width + kMapGap - lines[i].width, ' ');
+      if (m + 1 < last)
+        whole[i].text += std::string(layout.map_width + kMapGap - lines[i].width, ' ');
     }
   }
   std::string out;

@@ -35,12 +35,12 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Claim {
   std::string id;
-  std::string says;      // the lesson, in short
-  std::string measured;  // the same in numbers
-  std::string quantity;  // what the numbers below are
+  std::string says;       // the lesson, in short
+  std::string measured;   // the same in numbers
+  std::string quantity;   // what the numbers below are
   double claimed, value;  // kNone where there is none
-  double error;   // standard error of value; 0 for a count
-  Index samples;  // that value is over
+  double error;           // standard error of value; 0 for a count
+  Index samples;          // that value is over
   Verdict verdict, expected;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using autograd::Array;
 using Values = std::span<const double>;
 
-constexpr Index kChunk = 8;   // runs that one thread does at a time
+constexpr Index kChunk = 8;          // runs that one thread does at a time
 constexpr Index kRunsPerWave = 512;  // runs between two calls of progress
 
 // Reads one run: T x T scores, the weights as printed and ours.

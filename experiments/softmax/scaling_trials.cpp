@@ -14,8 +14,8 @@ namespace {
 using autograd::Tensor;
 using autograd::Trans;
 
-constexpr double kChunkBytes = 1e6;  // about half a core's L2 cache
-constexpr Index kChunksPerWave = 32;          // chunks between two calls of progress
+constexpr double kChunkBytes = 1e6;   // about half a core's L2 cache
+constexpr Index kChunksPerWave = 32;  // chunks between two calls of progress
 
 Tensor leaf(const Tensor& values) {
   Tensor t(values.data());  // shares the numbers, not the gradient

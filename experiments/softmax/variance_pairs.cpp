@@ -68,11 +68,12 @@ PairScores run_pairs(const PairSetting& setting, const std::function<void(double
   std::vector<Counts> counts(static_cast<std::size_t>(std::min(kBatchesPerWave, setting.batches)));
   for (Index wave = 0; wave < setting.batches; wave += kBatchesPerWave) {
     progress(static_cast<double>(wave) / static_cast<double>(setting.batches));
-    autograd::parallel_for(std::min(kBatchesPerWave, setting.batches - wave), 1, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        run_batch(setting, wave + i, out, counts[static_cast<std::size_t>(i)]);
-      }
-    });
+    autograd::parallel_for(
+        std::min(kBatchesPerWave, setting.batches - wave), 1, [&](Index begin, Index end) {
+          for (Index i = begin; i < end; ++i) {
+            run_batch(setting, wave + i, out, counts[static_cast<std::size_t>(i)]);
+          }
+        });
   }
   out.bins.assign(kBins, 0);
   for (const Counts& part : counts) {

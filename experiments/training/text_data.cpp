@@ -27,8 +27,8 @@ double memory_of(std::size_t bytes) {
 std::string read_bytes(const std::string& path) {
   const auto fail = [&path](int error) {
     cli::throw_if_interrupted();
-    throw cli::IoError(
-        fmt::format("cannot read {}: {}", report::quote(path, report::kPathShown), std::strerror(error)));
+    throw cli::IoError(fmt::format("cannot read {}: {}", report::quote(path, report::kPathShown),
+                                   std::strerror(error)));
   };
   const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);

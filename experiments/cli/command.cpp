@@ -15,18 +15,18 @@ constexpr Index kMaxThreads = 1024;
 void add_common(Options& options, Common& common) {
   common.threads = std::clamp<Index>(autograd::num_threads(), 1, kMaxThreads);
   options.heading(kCommonHeading);
-  options.natural("--seed", common.seed, "what all random numbers follow from");
+  options.natural("--seed", common.seed, "seed of all random numbers");
   options.integer("--threads", common.threads, 1, kMaxThreads,
                   "threads; the results do not depend on them");
   options.choice("--dtype", common.dtype, {"f32", "f64"}, "floating-point type");
-  options.choice("--format", common.format, {"table", "csv", "json"}, "form of the output");
+  options.choice("--format", common.format, {"table", "csv", "json"}, "output format");
   options.text("--out", common.out, "where the output goes; - is stdout", "FILE");
   options.toggle("--wide", common.wide, "every column of the table and every check");
   options.toggle("--quick", common.quick, "a smaller run that still shows the point");
   options.choice("--color", common.color, {"auto", "always", "never"},
-                 "colours; auto wants a terminal and an empty NO_COLOR");
-  options.text("--config", common.config, "options from a TOML file; the command line wins",
-               "FILE");
+                 "colours; auto: on a terminal, unless NO_COLOR is set");
+  options.text("--config", common.config,
+               "read options from a TOML file; the command line takes precedence", "FILE");
 }
 
 }  // namespace

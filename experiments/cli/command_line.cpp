@@ -77,6 +77,8 @@ class Help : public CLI::Formatter {
   std::string default_command_;
 };
 
+bool is_option(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
 /// "--rows", not "-5" or "--5", which can be values.
 bool looks_like_flag(std::string_view word) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -143,7 +145,7 @@ std::size_t CommandLine::length(std::span<const std::string> words,
                                 const std::string& command) const {
   const std::string name = words[0].substr(0, words[0].find('='));
   const CLI::Option* option = find_option(command, name);
-  if (!option) return 1;
+  if (!option) refuse_option(command.empty() ? default_command_ : command, name);
   const Flag flag = flag_of(*option);
   const bool takes = !flag.value.empty();
   if (name != words[0]) {
@@ -162,17 +164,17 @@ CommandLine::Order CommandLine::ordered(std::span<const std::string> words) cons
   Order order;
   while (!words.empty()) {
     const std::string& word = words[0];
-    const bool is_option = word.size() > 1 && word[0] == '-';
     std::size_t taken = 1;
     if (word == "--" || word == "++") {
       throw UsageError(fmt::format("{}: expected a command or an option", word));
     } else if (word == "help" && !order.typed) {
       order.words.emplace_back("--help");
-    } else if (!is_option && !order.typed) {
+    } else if (!is_option(word) && !order.typed) {
+      require_command(word);
       order.command = word;
       order.typed = true;
     } else {
-      if (is_option) taken = length(words, order.command);
+      if (is_option(word)) taken = length(words, order.command);
       order.words.insert(order.words.end(), words.begin(), words.begin() + taken);
     }
     words = words.subspan(taken);
@@ -193,10 +195,12 @@ void CommandLine::require_command(const std::string& name) const {
 void CommandLine::refuse_leftovers(const std::string& command) const {
   const std::vector<std::string> words = program_->remaining();
   if (words.empty()) return;
-  const std::string name = words[0].substr(0, words[0].find('='));
-  if (name.size() < 2 || name[0] != '-')
-    throw UsageError(
-        fmt::format("{}: unexpected word {} (one command a run)", command, report::quote(name)));
+  if (is_option(words[0])) refuse_option(command, words[0].substr(0, words[0].find('=')));
+  throw UsageError(fmt::format("{}: unexpected word {} (one command per run)", command,
+                               report::quote(words[0])));
+}
+
+void CommandLine::refuse_option(const std::string& command, const std::string& name) const {
   Command* owner = find_command(commands_, command);
   if (!owner)
     throw UsageError(fmt::format("{}: takes no options, got {}", command, report::quote(name)));
@@ -214,7 +218,6 @@ std::string CommandLine::document_text(const std::string& name) const {
 
 CommandLine::Request CommandLine::parse(std::span<const std::string> words) {
   const Order order = ordered(words);
-  require_command(order.command);
   Command* command = find_command(commands_, order.command);
   try {
     program_->parse(std::vector<std::string>(order.words.rbegin(), order.words.rend()));

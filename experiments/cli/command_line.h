@@ -38,6 +38,7 @@ class CommandLine {
   const CLI::Option* find_option(const std::string& command, const std::string& name) const;
   void require_command(const std::string& name) const;
   void refuse_leftovers(const std::string& command) const;
+  [[noreturn]] void refuse_option(const std::string& command, const std::string& name) const;
   std::string document_text(const std::string& name) const;
 
   std::string default_command_;

@@ -64,43 +64,38 @@ struct BadLine {
   std::string what;
 };
 
-/// A text, number or truth value as the text that a command line would have.
-std::optional<std::string> scalar(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
+/// A text, a number or a truth value as a command line would have it.
+std::string scalar(const std::string& key, const toml::node& node) {
+  const std::size_t line = node.source().begin.line;
   if (const auto* integer = node.as_integer()) return fmt::format("{}", integer->get());
   if (const auto* number = node.as_floating_point()) return report::shortest(number->get());
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
-  return std::nullopt;
+  const auto* text = node.as_string();
+  if (!text)
+    throw BadLine{line, key + ": expected a number, a text, true, false or a list of these"};
+  if (text->get().find('\0') != std::string::npos)
+    throw BadLine{line, key + ": expected a text without \\0"};
+  return text->get();
 }
 
 ConfigEntry entry_of(const toml::key& key, const toml::node& node) {
   ConfigEntry entry{std::string(key.str()), "", ConfigEntry::Kind::value, key.source().begin.line};
-  const auto text = [&](const toml::node& value) {
-    std::optional<std::string> out = scalar(value);
-    const std::size_t line = value.source().begin.line;
-    if (!out)
-      throw BadLine{line, fmt::format("{}: expected a number, a text, true, false or a list of "
-                                      "these",
-                                      entry.key)};
-    if (out->find('\0') != out->npos)
-      throw BadLine{line, fmt::format("{}: expected a text without \\0", entry.key)};
-    return *out;
-  };
   const toml::array* list = node.as_array();
   if (!list) {
-    entry.value = text(node);
+    entry.value = scalar(entry.key, node);
     if (node.is_boolean()) entry.kind = ConfigEntry::Kind::boolean;
     return entry;
   }
   entry.kind = ConfigEntry::Kind::list;
+  std::vector<std::string> items;
   for (const toml::node& item : *list) {
-    const std::string one = text(item);
-    if (one.find(',') != one.npos)
+    items.push_back(scalar(entry.key, item));
+    if (items.back().find(',') != std::string::npos)
       throw BadLine{item.source().begin.line,
                     fmt::format("{}: expected list items without a comma, got {}", entry.key,
-                                report::quote(one))};
-    entry.value += (&item == list->get(0) ? "" : ",") + one;
+                                report::quote(items.back()))};
   }
+  entry.value = report::join(items, ",");
   return entry;
 }
 

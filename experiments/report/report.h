@@ -34,16 +34,16 @@ struct Check {
 
 /// What an experiment found. Its csv is columns and rows; its JSON has context, rows and checks.
 struct Report {
-  std::vector<Column> columns;
-  std::vector<std::vector<Value>> rows;
-  std::vector<Check> checks;
+  std::vector<Column> columns = {};
+  std::vector<std::vector<Value>> rows = {};
+  std::vector<Check> checks = {};
   // What only the table format has, from top to bottom; each note is a paragraph.
-  std::vector<std::string> opening;  // above the table
-  std::string figure;                // below the table: drawn lines, escapes and all
-  std::vector<std::string> details;  // below the checks, with --wide
-  std::vector<std::string> notes;    // at the end
-  bool failed = false;               // exit code 1 (also when a check that may fail is not ok)
-  std::string failure;               // what stderr says then; "" has the checks named
+  std::vector<std::string> opening = {};  // above the table
+  std::string figure = {};                // below the table: drawn lines, escapes and all
+  std::vector<std::string> details = {};  // below the checks, with --wide
+  std::vector<std::string> notes = {};    // at the end
+  bool failed = false;                    // exit code 1 (also when a check that may fail is not ok)
+  std::string failure = {};               // what stderr says then; "" has the checks named
 };
 
 /// Why the exit code is 1, in one line; "" if the report is good.

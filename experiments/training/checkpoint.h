@@ -21,8 +21,8 @@ namespace experiments::training {
 struct Checkpoint : nn::TrainingState {
   std::int64_t step = 0;
   std::string config_json = "{}";
-  std::vector<std::string> vocabulary;
-  std::map<std::string, double> metrics;  // "val_loss", "best_val_loss"
+  std::vector<std::string> vocabulary = {};
+  std::map<std::string, double> metrics = {};  // "val_loss", "best_val_loss"
 };
 
 /// See nn::write_safetensors. DataError also for a model tensor called "optimizer.…", a config that

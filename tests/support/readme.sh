@@ -60,7 +60,7 @@ done <"$root/README.md"
 [ "$count" -ge 8 ] || fail "found only $count commands"
 
 while IFS= read -r line; do
-  cat "$root"/tests/nn/readme_test.cpp "$root"/tests/consumer/hello.cpp | grep -qxF -- "$line" ||
+  grep -qxF -- "$line" "$root"/tests/nn/readme_test.cpp "$root"/tests/consumer/hello.cpp ||
     fail "no test compiles the line: $line"
 done < <(awk '/^```cpp/ {on = 1; next} /^```/ {on = 0} on' "$root/README.md")
 exit $failures

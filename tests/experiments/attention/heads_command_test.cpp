@@ -72,7 +72,7 @@ TEST(HeadsCommand, CountsEverySplitInALayer) {
 }
 
 TEST(HeadsCommand, OfTheLessonInAShortRun) {
-  const Outcome outcome = in_process({"heads", "--quick"});
+  const Outcome outcome = in_process({"heads", "--quick", "--wide"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("2359296 vs 2359296"));
   EXPECT_THAT(outcome.out, HasSubstr("head 11"));

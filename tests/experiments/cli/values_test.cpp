@@ -6,6 +6,8 @@
 #include <functional>
 #include <limits>
 
+#include "experiments/cli/errors.h"
+
 namespace experiments::cli {
 namespace {
 

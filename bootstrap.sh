@@ -7,9 +7,10 @@ usage="usage: ./bootstrap.sh run [OPTION...]   build the program and run: gradla
        ./bootstrap.sh test              build everything and run all tests
        ./bootstrap.sh ci                only install what .ci/run needs besides"
 
-build_packages=(g++ cmake ninja-build libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-                libgtest-dev libgmock-dev libdnnl-dev)
-ci_packages=(clang-14 clang-format-14 libc++-14-dev libc++abi-14-dev)
+build_packages=(g++ cmake ninja-build make libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+                libtomlplusplus-dev libutf8proc-dev libdnnl-dev)
+test_packages=(libgtest-dev libgmock-dev)
+ci_packages=(clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev)
 
 die() {
   echo "bootstrap.sh: $*" >&2
@@ -32,45 +33,100 @@ is_installed() {
   dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
+# show_progress LABEL LOG: until it is stopped, the last "[n/m]" of LOG and the time: on a terminal one line
+# that changes, elsewhere a line every 30 s.
+show_progress() {
+  local begin=$SECONDS pause=30 start='' end='\n'
+  if [ -t 2 ]; then pause=1 start='\r\033[K' end=''; fi
+  while sleep $pause && kill -0 $$; do
+    # shellcheck disable=SC2059 # those are formats
+    printf "$start%s: %s %d s$end" "$1" \
+           "$(grep -oE '^\[[0-9]+/[0-9]+\]' "$2" | tail -n 1)" $((SECONDS - begin)) >&2
+  done
+}
+
+# quietly LABEL COMMAND...: shows the progress of COMMAND and, if it fails, all that it said.
+quietly() {
+  local label=$1 begin=$SECONDS status=0 log
+  shift
+  log=$(mktemp)
+  show_progress "$label" "$log" &
+  # shellcheck disable=SC2064 # this process and this file
+  trap "kill $! 2>/dev/null; rm -f '$log'" EXIT
+  "$@" >"$log" 2>&1 || status=$?
+  kill $!
+  wait $! 2>/dev/null || true
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+  if [ "$status" -ne 0 ]; then
+    cat "$log" >&2
+    die "$label failed"
+  fi
+  if [ $((SECONDS - begin)) -ge 3 ]; then echo "$label took $((SECONDS - begin)) s" >&2; fi
+  rm -f "$log"
+  trap - EXIT
+}
+
 # install_missing PACKAGE...
 install_missing() {
-  is_known_system ||
-    die "this is neither Debian 12 nor Ubuntu 24.04 (or newer). Install CMake 3.25, Ninja, g++ 12" \
-        "or clang 14, Eigen 3.4, fmt 9, CLI11 2.1, nlohmann_json 3.11 and GoogleTest 1.12, or newer" \
-        "ones (oneDNN makes it faster); then: cmake --workflow --preset run && build/release/gradlab scaling"
   local package missing=() as_root=()
   for package in "$@"; do
     is_installed "$package" || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
+  is_known_system ||
+    die "this is neither Debian 12 nor Ubuntu 24.04 (or newer). Install CMake 3.25, Ninja, g++ 12" \
+        "or clang 14, Eigen 3.4, fmt 9, CLI11 2.1, nlohmann_json 3.11, toml++ 3.3, utf8proc 2.8 and" \
+        "GoogleTest 1.12, or newer ones (oneDNN makes it faster); then:" \
+        "cmake --workflow --preset run && build/release/gradlab scaling"
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null || die "only root, or a user with sudo, can install: ${missing[*]}"
+    sudo -v # asks for the password, if at all, before anything is silent
     as_root=(sudo)
   fi
-  echo "bootstrap.sh: installing ${missing[*]}" >&2
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
-             apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
-  "${apt[@]}" update >&2
-  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C
+             apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+  quietly "Reading the list of packages" "${apt[@]}" update
+  local size
+  size=$("${apt[@]}" install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null |
+    grep -oP '^After this operation, \K.*(?= of additional)') || true
+  echo "Installing ${missing[*]}${size:+, which takes $size on disk}" >&2
+  quietly "Installing packages" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+# build PRESET SECONDS: configures and builds; SECONDS is what one processor needs at first.
+build() {
+  local is_first=yes
+  [ ! -x build/release/gradlab ] || is_first=no
+  quietly "Configuring" cmake --preset "$1"
+  [ $is_first = no ] || echo "Compiling: about $(($2 / $(nproc))) s on $(nproc) processors, if they are idle" >&2
+  quietly "Compiling" cmake --build --preset "$1"
+  [ $is_first = no ] || echo "build/release is $(du -sh build/release | cut -f1)" >&2
 }
 
 started_in=$PWD
 cd "$(dirname "$0")"
 [ "${1-}" = run ] || [ $# -le 1 ] || die "$1 takes no options"$'\n'"$usage"
 case "${1-}" in
+  run | test)
+    [ -w . ] || die "cannot write to $PWD, where build/ would be; build elsewhere:" \
+                    "cmake -S $PWD -B BUILD -G Ninja && cmake --build BUILD"
+    ;;
+esac
+case "${1-}" in
   run)
     install_missing "${build_packages[@]}"
-    cmake --workflow --preset run >&2
+    build run 160
     program=$PWD/build/release/gradlab
     cd "$started_in" # where --out FILE belongs
     exec "$program" scaling "${@:2}"
     ;;
   test)
-    install_missing "${build_packages[@]}"
-    cmake --workflow --preset test
+    install_missing "${build_packages[@]}" "${test_packages[@]}"
+    build release 400
+    OMP_WAIT_POLICY=passive ctest --preset release
     ;;
   ci)
-    install_missing "${build_packages[@]}" "${ci_packages[@]}"
+    install_missing "${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}"
     ;;
   -h | --help)
     echo "$usage"

@@ -3,7 +3,7 @@
 namespace nn {
 namespace {
 
-LinearOptions linear_options(const MLPOptions& options) {
+LinearOptions layer_options(const MLPOptions& options) {
   return {.bias = options.bias, .init = options.init, .dtype = options.dtype};
 }
 
@@ -14,9 +14,8 @@ MLP::MLP(Index n_embd, const MLPOptions& options, Generator& generator)
       gelu_(options.gelu),
       fc_(register_module<Linear>("fc", n_embd,
                                   autograd::checked_product(4, n_embd, "MLP: 4 n_embd"),
-                                  linear_options(options), generator)),
-      proj_(
-          register_module<Linear>("proj", 4 * n_embd, n_embd, linear_options(options), generator)),
+                                  layer_options(options), generator)),
+      proj_(register_module<Linear>("proj", 4 * n_embd, n_embd, layer_options(options), generator)),
       dropout_(register_module<Dropout>("dropout", options.dropout, generator)) {}
 
 Tensor MLP::forward(const Tensor& x) {

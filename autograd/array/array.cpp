@@ -5,13 +5,7 @@
 #include <limits>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GRADLAB_POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GRADLAB_POISON 1
-#endif
-#endif
+#include "autograd/machine/sanitizer.h"
 
 namespace autograd {
 namespace {
@@ -19,7 +13,7 @@ namespace {
 // Under the sanitizers fresh memory is NaN (and no valid bool), so that what is read before it was
 // written shows in every test.
 void poison(Buffer& buffer, std::size_t bytes) {
-#ifdef GRADLAB_POISON
+#if GRADLAB_ASAN
   std::memset(buffer.data(), 0xff, bytes);
 #else
   (void)buffer, (void)bytes;

@@ -3,13 +3,7 @@
 #include <array>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GRADLAB_NO_POOL 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GRADLAB_NO_POOL 1
-#endif
-#endif
+#include "autograd/machine/sanitizer.h"
 
 namespace autograd::pool {
 namespace {
@@ -84,7 +78,7 @@ bool make_room(std::size_t bytes) noexcept {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-#ifndef GRADLAB_NO_POOL
+#if !GRADLAB_ASAN
   if (bytes <= kLargest) {
     const Class c = class_of(bytes);
     Free*& list = cache.lists[c.index];
@@ -101,7 +95,7 @@ void* allocate(std::size_t bytes) {
 }
 
 void release(void* block, std::size_t bytes) noexcept {
-#ifndef GRADLAB_NO_POOL
+#if !GRADLAB_ASAN
   if (bytes <= kLargest) {
     const Class c = class_of(bytes);
     if (!cache.closed && make_room(c.bytes)) {

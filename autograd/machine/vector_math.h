@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "autograd/machine/sanitizer.h"
+
 // exp, tanh, log, sine and cosine, and the normal distribution without branches or calls. Why our
 // own: a call of std::exp keeps the compiler from running a loop on whole vectors, and its bits
 // differ between C libraries. They do as the library's for -inf, +inf, NaN, and for results that
@@ -16,7 +18,7 @@
 // A function with this before it is compiled for several instruction sets, and the widest that the
 // processor has is called: what a build that has to run on any machine would otherwise lack.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__)
+    !defined(__AVX2__) && !GRADLAB_ASAN && !GRADLAB_TSAN
 #define GRADLAB_WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define GRADLAB_WIDEST

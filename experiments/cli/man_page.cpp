@@ -24,7 +24,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-std::string item(std::string_view name, std::string_view value, std::string_view text) {
+std::string tagged(std::string_view name, std::string_view value, std::string_view text) {
   const std::string after = value.empty() ? "" : fmt::format(" \\fI{}\\fR", plain(value));
   return fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", plain(name), after, plain(text));
 }
@@ -32,7 +32,7 @@ std::string item(std::string_view name, std::string_view value, std::string_view
 std::string items(Command& command, bool common) {
   std::string out;
   for (const Flag& flag : command.flags())
-    if ((flag.heading == kCommonHeading) == common) out += item(flag.name, flag.value, flag.help);
+    if ((flag.heading == kCommonHeading) == common) out += tagged(flag.name, flag.value, flag.help);
   return out;
 }
 
@@ -83,18 +83,18 @@ std::string man_page(Commands commands, const std::string& default_command, cons
   std::string options, examples;
   for (const auto& command : commands) {
     const Entry& entry = command->entry();
-    out += item(entry.name, "", entry.summary);
+    out += tagged(entry.name, "", entry.summary);
     const std::string own = items(*command, false);
     if (!own.empty()) options += fmt::format(".SH OPTIONS OF {}\n{}", plain(entry.name), own);
     examples += example(entry.example);
   }
-  for (const Document& document : documents()) out += item(document.name, "", document.summary);
+  for (const Document& document : documents()) out += tagged(document.name, "", document.summary);
   out += ".SH OPTIONS OF EVERY COMMAND\n";
   if (!commands.empty()) out += items(*commands[0], true);
-  out += item("--help", "", "the options of the command, or the commands");
-  out += item("--version", "", "the version");
+  out += tagged("--help", "", "the options of the command, or the commands");
+  out += tagged("--version", "", "the version");
   out += options + kConfiguration;
-  for (const auto& [code, meaning] : kCodes) out += item(code, "", meaning);
+  for (const auto& [code, meaning] : kCodes) out += tagged(code, "", meaning);
   return out + ".SH EXAMPLES\n" + examples;
 }
 

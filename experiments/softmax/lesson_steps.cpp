@@ -31,7 +31,7 @@ std::string cells(std::span<const double> values, const char* form) {
   return out;
 }
 
-double largest_difference(const Array& a, const Array& b) {
+double largest_gap(const Array& a, const Array& b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.read<double>().size(); ++i) {
     largest = std::max(largest, std::abs(a.read<double>()[i] - b.read<double>()[i]));
@@ -88,7 +88,7 @@ Lines step_one(std::uint64_t seed) {
   lines.push_back(fmt::format("  out = weights @ V, row 0:{}", cells(row(out, 0), " {:.2f}")));
   lines.push_back(fmt::format(
       "  ours subtracts each row's largest score before exp: the weights differ by {} at most",
-      report::significant(largest_difference(naive, ours), 2)));
+      report::significant(largest_gap(naive, ours), 2)));
   return lines;
 }
 

@@ -51,7 +51,7 @@ constexpr std::array kRowOps = {
 };
 
 Tensor apply(RowOp op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  if (op == RowOp::softmax) return softmax(x, -1);
+  if (op == RowOp::softmax) return autograd::softmax(x, -1);
   return op == RowOp::layer_norm ? layer_norm(x, weight, bias) : gelu(x);
 }
 

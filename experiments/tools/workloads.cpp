@@ -8,7 +8,7 @@ namespace {
 constexpr Index kBatch = 12;  // of the nanoGPT recipe
 const std::vector<Index> kSizes = {4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
-Workload named(std::string name, Workload workload) {
+Workload renamed(std::string name, Workload workload) {
   workload.name = std::move(name);
   return workload;
 }
@@ -48,16 +48,16 @@ void add_attention(DType dtype, std::vector<Workload>& all) {
 
 std::vector<Workload> headline_workloads(DType dtype) {
   return {
-      named("attention", attention_layer({2, 128, 768, 12}, Pass::backward, dtype)),
-      named("attention_long", attention_layer({1, 1024, 768, 12}, Pass::backward, dtype)),
-      named("gelu", row_op(RowOp::gelu, 1024, 3072, Pass::backward, dtype)),
-      named("gemm", gemm({768, 128, 512}, Product::y, dtype)),
-      named("gemm_gpt2", gemm({1024, 768, 2304}, Product::y, dtype)),
+      renamed("attention", attention_layer({2, 128, 768, 12}, Pass::backward, dtype)),
+      renamed("attention_long", attention_layer({1, 1024, 768, 12}, Pass::backward, dtype)),
+      renamed("gelu", row_op(RowOp::gelu, 1024, 3072, Pass::backward, dtype)),
+      renamed("gemm", gemm({768, 128, 512}, Product::y, dtype)),
+      renamed("gemm_gpt2", gemm({1024, 768, 2304}, Product::y, dtype)),
       gpt_step(nano_gpt(dtype), kBatch),
-      named("layer_norm", row_op(RowOp::layer_norm, 1024, 768, Pass::backward, dtype)),
+      renamed("layer_norm", row_op(RowOp::layer_norm, 1024, 768, Pass::backward, dtype)),
       mlp(16, 16, dtype),
       scaling_rows(kSizes, 1600, dtype),
-      named("softmax", row_op(RowOp::softmax, 12288, 1024, Pass::backward, dtype)),
+      renamed("softmax", row_op(RowOp::softmax, 12288, 1024, Pass::backward, dtype)),
   };
 }
 

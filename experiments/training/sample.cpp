@@ -20,7 +20,7 @@ constexpr std::uint64_t kPrompts = 0x73616d706c655f70;
 constexpr Index kQuickTokens = 50;
 
 /// What a token says, harmless on a terminal.
-std::string shown(std::string_view text) {
+std::string readable(std::string_view text) {
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find_first_of("\n\t", begin), text.size());
@@ -40,7 +40,7 @@ class Writer {
   void token(std::int64_t token) {
     const std::string piece = (text_.empty() ? "" : vocabulary_.separator()) + vocabulary_[token];
     text_ += piece;
-    show(shown(piece));
+    show(readable(piece));
   }
   /// Ends one text and begins the next.
   std::string text() {

@@ -6,13 +6,14 @@
 #include <cstring>
 #include <thread>
 
+#include "autograd/machine/sanitizer.h"
 #include "tests/support/tensors.h"
 
 namespace {
 
 using namespace autograd;
 
-#if !defined(__SANITIZE_ADDRESS__)
+#if !GRADLAB_ASAN
 
 long page_faults() {
   rusage use{};

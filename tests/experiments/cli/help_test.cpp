@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "autograd/machine/sanitizer.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/program.h"
 #include "experiments/registry.h"
@@ -94,7 +95,7 @@ void prepare(const std::string& command, const test::Folder& folder) {
 }
 
 TEST(Help, EveryExampleIsAGoodCommandLine) {
-#ifdef __SANITIZE_ADDRESS__
+#if GRADLAB_ASAN
   GTEST_SKIP() << "takes minutes under the sanitizers, where each command has smaller tests";
 #endif
   for (const Entry& entry : registry()) {

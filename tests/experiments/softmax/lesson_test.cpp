@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "autograd/machine/sanitizer.h"
 #include "experiments/report/table.h"
 #include "experiments/softmax/naive.h"
 #include "tests/experiments/command_run.h"
@@ -162,7 +163,7 @@ TEST(Lesson, PrintsThePageAndItsFailures) {
 }
 
 TEST(Lesson, SaysTheSameForAnyThreadCount) {
-#ifdef __SANITIZE_ADDRESS__
+#if GRADLAB_ASAN
   GTEST_SKIP() << "takes minutes under the sanitizers";
 #endif
   test::expect_same_bytes({"lesson", "--quick"});

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "autograd/machine/sanitizer.h"
 #include "tests/experiments/command_run.h"
 
 // Running the scaling experiment in tests.
@@ -14,13 +15,7 @@
 namespace experiments::test {
 
 // Sanitised builds take long over many rows, and their numbers are the same.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSlow = true;
-#elif defined(__has_feature)
-inline constexpr bool kSlow = __has_feature(address_sanitizer);
-#else
-inline constexpr bool kSlow = false;
-#endif
+inline constexpr bool kSlow = GRADLAB_ASAN;
 
 inline std::unique_ptr<Experiment> parsed_scaling(const std::vector<std::string>& words) {
   auto experiment = make("scaling");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "autograd/machine/sanitizer.h"
 #include "experiments/training/recall_words.h"
 #include "tests/experiments/command_run.h"
 
@@ -117,7 +118,7 @@ TEST(Recall, ASeedKeepsItsSign) {
 }
 
 TEST(Recall, SaysTheSameForAnyThreadCount) {
-#ifdef __SANITIZE_ADDRESS__
+#if GRADLAB_ASAN
   GTEST_SKIP() << "takes minutes under the sanitizers";
 #endif
   const Words words{"recall",    "--dk", "4,16",     "--seeds", "2",           "--pairs", "3",

@@ -8,7 +8,6 @@
 #include <optional>
 #include <system_error>
 
-#include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/array/shape.h"
+#include "experiments/cli/errors.h"
 #include "nn/scale.h"
 
 // The texts of option values as numbers and names. Every function takes the option's name for its

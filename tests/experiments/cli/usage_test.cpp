@@ -15,6 +15,7 @@ using test::Outcome;
 using test::Words;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::string shown(const Words& words) {
   std::string text = "gradlab";
@@ -60,6 +61,8 @@ const Bad kBad[] = {
     {{"scaling", "5"}, {"'5'"}},
     {{"--"}, {"--"}},
     {{"scaling", "--", "info"}, {"--"}},
+    {{"scaling", "++"}, {"++"}},
+    {{"frobnicate", "--rows", "5"}, {"unknown command 'frobnicate'"}},
     {{"--roows", "5"}, {"unknown option '--roows'", "did you mean '--rows'"}},
     {{"scaling", "--drop-out", "0.1"}, {"unknown option '--drop-out' of scaling"}},
     {{"scaling", "--op", "add"}, {"unknown option '--op' of scaling", "gradcheck"}},
@@ -73,6 +76,7 @@ const Bad kBad[] = {
     {{"--" + std::string(5000, 'x')}, {"xxx..."}},
     // values that are missing, too many or given twice
     {{"scaling", "--rows"}, {"--rows", "got none"}},
+    {{"scaling", "--rows=", "5"}, {"--rows", "''"}},
     {{"scaling", "--rows", "--quick"}, {"--rows", "got none"}},
     {{"scaling", "--rows", "-h"}, {"--rows", "got none"}},
     {{"--seed"}, {"--seed", "got none"}},
@@ -190,6 +194,19 @@ TEST(Usage, BothSpellingsAndBothPlacesOfAnOptionWork) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, expected.out) << shown(words);
   }
+}
+
+/// "lesson" and "help" are commands as well.
+TEST(Usage, ValuesAreNotTakenForCommands) {
+  const Words words = {"--init", "lesson",    "--rows", "160",      "--dk",
+                       "4",      "--seq-len", "8",      "--format", "csv"};
+  Words named = words;
+  named.insert(named.begin(), "scaling");
+  EXPECT_EQ(test::in_process(words).out, test::in_process(named).out);
+  EXPECT_EQ(test::in_process(words).code, 0);
+  const Outcome help = test::in_process({"--text", "help", "attention"});
+  EXPECT_EQ(help.code, 0) << help.err;
+  EXPECT_THAT(help.out, Not(HasSubstr("Example:")));
 }
 
 /// nanoGPT's spelling, and one that the lesson would choose.

@@ -106,6 +106,25 @@ TEST(Values, SizesAreListsAndRanges) {
               HasSubstr("at most 1000 sizes"));
 }
 
+TEST(Values, ScalesAreNamesOrNumbers) {
+  EXPECT_EQ(parse_scale("--scale", "none"), nn::Scale::none());
+  EXPECT_EQ(parse_scale("--scale", "sqrt"), nn::Scale::sqrt_dk());
+  EXPECT_EQ(parse_scale("--scale", "-2.5e-3"), nn::Scale::number(-2.5e-3));
+  EXPECT_THAT(parse_scales("--scale", "dk,0.5"),
+              ElementsAre(nn::Scale::dk(), nn::Scale::number(0.5)));
+  for (const char* text : {"", "half", "nan", "inf", "1e400", "1e-400", "010", "00", "+5", "0x1p3"})
+    EXPECT_NE(refusal([=] { parse_scale("--scale", text); }), "accepted") << text;
+  EXPECT_EQ(refusal([] { parse_scale("--scale", "half"); }),
+            "--scale: expected none, sqrt_dk, dk or a finite number, got 'half'");
+  EXPECT_NE(refusal([] { parse_scales("--scale", "sqrt,sqrt_dk"); }), "accepted");
+  EXPECT_NE(refusal([] { parse_scales("--scale", "dk,"); }), "accepted");
+}
+
+TEST(Values, HeadsDivideChannels) {
+  EXPECT_EQ(refusal([] { require_divides(4, 64); }), "accepted");
+  EXPECT_EQ(refusal([] { require_divides(5, 64); }), "--n-head 5 does not divide --n-embd 64");
+}
+
 TEST(Values, ChoicesAreNamedOrSuggested) {
   const std::vector<std::string> few = {"table", "csv", "json"};
   EXPECT_EQ(parse_choice("--format", "csv", few), "csv");

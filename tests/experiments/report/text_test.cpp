@@ -15,6 +15,7 @@ TEST(Text, WhatCameFromOutsideIsMadeHarmless) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80\xc0\x80"), "\\xf4\\x90\\x80\\x80\\xc0\\x80");
   EXPECT_EQ(printable("a\u202eb\u2028\ufeff\u2066"),
             "a\\xe2\\x80\\xaeb\\xe2\\x80\\xa8\\xef\\xbb\\xbf\\xe2\\x81\\xa6");
+  EXPECT_EQ(printable("a\u00ad\U000e0001"), "a\\xc2\\xad\\xf3\\xa0\\x80\\x81");
   EXPECT_EQ(printable("\u200d — …"), "\u200d — …");
   EXPECT_EQ(quote("5x"), "'5x'");
   EXPECT_EQ(quote(std::string(1000, 'a')), "'" + std::string(40, 'a') + "...'");

@@ -21,6 +21,7 @@ TEST(Width, CountsColumnsOfATerminal) {
 
 TEST(Width, ClustersKeepMarksWithTheirCharacter) {
   EXPECT_THAT(clusters("ae\u0301中"), ElementsAre("a", "e\u0301", "中"));
+  EXPECT_THAT(clusters("👩‍🚀🇩🇪🇫🇷"), ElementsAre("👩‍🚀", "🇩🇪", "🇫🇷"));
   EXPECT_THAT(clusters("\u0301a"), ElementsAre("\u0301", "a"));
   EXPECT_THAT(clusters(""), ElementsAre());
 }

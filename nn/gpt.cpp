@@ -53,6 +53,12 @@ Tensor GPT::forward(const Tensor& tokens) {
   return lm_head_ ? (*lm_head_)(x) : linear(x, wte_.weight());  // (B, T, V)
 }
 
+std::vector<NamedShape> parameter_shapes(const GPTOptions& options) {
+  const ShapesOnly shapes_only;
+  Generator unused(0);
+  return GPT(options, unused).named_shapes();
+}
+
 std::string GPT::details() const {
   return fmt::format("block_size {}, scale {}, {} head", options_.block_size, options_.scale.name(),
                      options_.tied == Tied::yes ? "tied" : "own");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "nn/block.h"
 #include "nn/embedding.h"
@@ -31,5 +32,8 @@ class GPT : public Module {
   LayerNorm& ln_f_;
   Linear* lm_head_ = nullptr;
 };
+
+/// Names and shapes of the parameters of a GPT(options), which is not made.
+std::vector<NamedShape> parameter_shapes(const GPTOptions& options);
 
 }  // namespace nn

@@ -100,15 +100,6 @@ class Costs {
   double item_;
 };
 
-/// f(a GPT of these options without numbers).
-template <class F>
-auto with_shapes(const GPTOptions& options, F f) {
-  const nn::ShapesOnly shapes_only;
-  autograd::Generator unused(0);
-  nn::GPT model(options, unused);
-  return f(model);
-}
-
 }  // namespace
 
 int Layer::depth() const {
@@ -117,19 +108,15 @@ int Layer::depth() const {
 
 std::vector<Layer> gpt_layers(const GPTOptions& options) {
   const Costs costs(options);
-  std::vector<Layer> layers = with_shapes(options, [&](nn::GPT& model) {
-    std::vector<Layer> all;
-    for (const nn::NamedModule& m : model.named_modules())
-      if (m.module->type() != "Dropout") all.push_back(costs.layer(m.name, *m.module));
-    return all;
-  });
+  const nn::ShapesOnly shapes_only;
+  autograd::Generator unused(0);
+  nn::GPT model(options, unused);
+  std::vector<Layer> layers;
+  for (const nn::NamedModule& m : model.named_modules())
+    if (m.module->type() != "Dropout") layers.push_back(costs.layer(m.name, *m.module));
   if (options.tied == nn::Tied::yes) layers.push_back(costs.tied_head());
   layers.back().kept += costs.kept_by_loss();
   return layers;
-}
-
-std::vector<nn::NamedShape> gpt_parameters(const GPTOptions& options) {
-  return with_shapes(options, [](nn::GPT& model) { return model.named_shapes(); });
 }
 
 LayerTotal total(const std::vector<Layer>& layers, std::size_t first) {

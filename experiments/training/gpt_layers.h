@@ -30,9 +30,6 @@ struct Layer {
 /// counts as well, although the engine skips most of it. The loss is in the head.
 std::vector<Layer> gpt_layers(const nn::GPTOptions& options);
 
-/// Names and shapes of the parameters of GPT(options).
-std::vector<nn::NamedShape> gpt_parameters(const nn::GPTOptions& options);
-
 /// The sums over a layer and all below it.
 struct LayerTotal {
   std::int64_t parameters = 0;

@@ -10,7 +10,6 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
-#include "experiments/training/gpt_layers.h"
 #include "nn/io/safetensors_header.h"
 
 namespace experiments::training {
@@ -55,7 +54,7 @@ std::string foreign_name(std::string name) {
 std::vector<Parameter> parameters(GPTOptions options) {
   options.n_head = 1;  // without influence on shapes
   std::vector<Parameter> all;
-  for (const auto& [ours, shape] : gpt_parameters(options)) {
+  for (const auto& [ours, shape] : parameter_shapes(options)) {
     const std::string theirs = foreign_name(ours);
     const Kind matrix = theirs == ours ? Kind::table : Kind::projection;
     all.push_back({ours, theirs, shape, shape.rank() == 1 ? Kind::vector : matrix});

@@ -6,7 +6,6 @@
 
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
-#include "experiments/training/gpt_layers.h"
 
 namespace experiments::training {
 namespace {
@@ -42,7 +41,7 @@ Index block_size_of(const nn::State& state, const std::string& shown) {
 }
 
 void check_state(const nn::State& state, const nn::GPTOptions& options, const std::string& shown) {
-  const std::vector<nn::NamedShape> expected = gpt_parameters(options);
+  const std::vector<nn::NamedShape> expected = parameter_shapes(options);
   for (const auto& [name, shape] : expected) {
     const auto found = state.find(name);
     if (found == state.end()) {

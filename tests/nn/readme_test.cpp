@@ -1,10 +1,15 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
+#include "nn/dropout.h"
+#include "nn/io/save.h"
 #include "nn/linear.h"
 #include "nn/optim.h"
+#include "nn/sequential.h"
+#include "tests/support/process.h"
 
 // The op and the layer of the README, as printed there (readme.sh compares), held to gradcheck.
 
@@ -61,6 +66,38 @@ TEST(Readme, LoopLearns) {
     optimizer.step();
   }
   EXPECT_LT(mse(layer(x), y).item(), 1e-3);
+}
+
+Tensor batch_loss(nn::Module& model, nn::Index step) {
+  autograd::Generator data(static_cast<std::uint64_t>(step));
+  const Tensor x = autograd::randn({8, 2}, autograd::DType::f32, data);
+  return mse(model(x), x.sum({1}, autograd::KeepDim::yes));
+}
+
+nn::State trained(nn::Index steps, const std::string& path) {
+  autograd::Generator generator(1);
+  nn::Sequential model;
+  model.append<nn::Linear>(nn::Index{2}, nn::Index{1}, nn::LinearOptions{}, generator);
+  model.append<nn::Dropout>(0.5, generator);
+  nn::AdamW optimizer(model.named_parameters(), {.lr = 1e-3});
+  if (access(path.c_str(), F_OK) == 0) nn::load_training(path, model, optimizer);
+  while (optimizer.steps() < steps) {
+    optimizer.zero_grad();
+    batch_loss(model, optimizer.steps()).backward();
+    optimizer.step();
+    if (optimizer.steps() % 10 == 0) nn::save_training(path, model, optimizer);
+  }
+  return model.state();
+}
+
+TEST(Readme, SavedLoopGoesOn) {
+  const test::Folder folder;
+  const nn::State whole = trained(40, folder / "whole");
+  trained(25, folder / "parts");  // stopped; its last file is of step 20
+  const nn::State parts = trained(40, folder / "parts");
+  for (const auto& [name, value] : whole) {
+    EXPECT_TRUE(bit_equal(value.data(), parts.at(name).data())) << name;
+  }
 }
 
 TEST(Readme, LayerPassesGradcheck) {

@@ -59,7 +59,7 @@ TEST(Summary, HasTheParametersAndProductsOfARealGpt) {
   for (const nn::GPTOptions& config : kConfigs) {
     autograd::Generator generator(1);
     nn::GPT model(config, generator);
-    const std::vector<nn::NamedShape> computed = gpt_parameters(config);
+    const std::vector<nn::NamedShape> computed = parameter_shapes(config);
     const auto real = model.named_parameters();
     ASSERT_EQ(computed.size(), real.size());
     for (std::size_t i = 0; i < real.size(); ++i) {

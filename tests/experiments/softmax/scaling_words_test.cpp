@@ -149,7 +149,8 @@ TEST(Conclusions, WorkWithOneScaleOrOneSize) {
   EXPECT_EQ(conclusions(one_scale)[0],
             "From d_k = 4 to 8 the median gain under sqrt_dk stays (0.07 to 0.07).");
   const std::vector<Series> one_size{series("none", {0.01}), series("sqrt_dk", {0.07})};
-  EXPECT_THAT(conclusions(one_size)[1], HasSubstr("under none, against sqrt_dk, the gradient of q, |dQ|, is"));
+  EXPECT_THAT(conclusions(one_size)[1],
+              HasSubstr("under none, against sqrt_dk, the gradient of q, |dQ|, is"));
   const std::vector<Series> one{series("dk", {0.01})};
   EXPECT_EQ(conclusions(one), std::vector<std::string>{"The median gain under dk is 0.01."});
 }

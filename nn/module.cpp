@@ -43,14 +43,14 @@ ShapesOnly::~ShapesOnly() { shapes_only = before_; }
 bool ShapesOnly::on() { return shapes_only; }
 
 Tensor Module::forward(const Tensor&) {
-  fail<GraphError>("{}: has no forward of one tensor", type_);
+  fail<GraphError>("{}: has no forward() that takes one tensor", type_);
 }
 
 // --- the tree
 
 void Module::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) {
-    fail<ValueError>("{}: a name must not be empty or have a dot, got '{}'", type_, name);
+    fail<ValueError>("{}: a name must not be empty or contain a dot, got '{}'", type_, name);
   }
   const auto taken = [&name](const Own& own) { return own.name == name; };
   const auto child_taken = [&name](const auto& child) { return child->name_ == name; };
@@ -71,7 +71,7 @@ void Module::adopt(std::string name, std::unique_ptr<Module> child) {
 Tensor Module::register_parameter(std::string name, Tensor value) {
   check_name(name);
   if (!value.is_leaf()) {
-    fail<GraphError>("{}: parameter '{}' has to be a leaf, got a result of {}", type_, name,
+    fail<GraphError>("{}: parameter '{}' must be a leaf, got a result of {}", type_, name,
                      value.op());
   }
   value.requires_grad_();
@@ -93,7 +93,7 @@ Tensor Module::register_buffer(std::string name, Tensor value) {
 }
 
 Generator& Module::register_generator(const Generator& generator) {
-  if (generator_) fail<ValueError>("{}: has a generator already", type_);
+  if (generator_) fail<ValueError>("{}: already has a generator", type_);
   return generator_.emplace(generator);
 }
 

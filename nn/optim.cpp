@@ -24,7 +24,7 @@ void check_at_least_zero(const std::string& type, const char* what, double value
 void check_parameter(const std::string& type, const NamedParameter& p) {
   if (!p.tensor.defined()) fail<ValueError>("{}: '{}' is undefined", type, p.name);
   if (!p.tensor.is_leaf()) {
-    fail<GraphError>("{}: '{}' has to be a leaf, got a result of {}", type, p.name, p.tensor.op());
+    fail<GraphError>("{}: '{}' must be a leaf, got a result of {}", type, p.name, p.tensor.op());
   }
   if (!autograd::is_float(p.tensor.dtype())) {
     fail<DTypeError>("{}: '{}': expected f32 or f64, got {}", type, p.name, name(p.tensor.dtype()));
@@ -91,7 +91,8 @@ void Optimizer::check_groups() const {
     for (const NamedParameter& p : group.parameters) {
       check_parameter(type_, p);
       const auto [known, is_new] = tensors.emplace(identity(p.tensor), p.name);
-      if (!is_new) fail<ValueError>("{}: '{}' is '{}' once more", type_, p.name, known->second);
+      if (!is_new)
+        fail<ValueError>("{}: '{}' and '{}' are the same parameter", type_, p.name, known->second);
       if (!names.insert(p.name).second) {
         fail<ValueError>("{}: two parameters have the name '{}'", type_, p.name);
       }
@@ -163,7 +164,8 @@ void Optimizer::load_state(const State& state) {
     }
   }
   const double steps = state.at(kStep).item();
-  if (steps < 0) fail<ValueError>("{}: load_state: 'step' is {}, below 0", type_, steps);
+  if (steps < 0)
+    fail<ValueError>("{}: load_state: expected 'step' of at least 0, got {}", type_, steps);
 
   steps_ = static_cast<Index>(steps);
   expected.erase(kStep);

@@ -39,29 +39,28 @@ class Attention : public Experiment {
 
 void Attention::add_options(Options& options) {
   options.text("--text", text_,
-               fmt::format("words as tokens, split at blanks, at most {}; without: random input",
+               fmt::format("words to use as tokens, at most {}; without it, the input is random",
                            kMaxTokens));
   options.integer("--seq-len", seq_len_, 1, kMaxTokens,
-                  fmt::format("tokens t0, t1, ... of random input, without --text [{}; {} with "
-                              "--quick]",
+                  fmt::format("number of random tokens, not with --text [{}; {} with --quick]",
                               kTokens, kQuickTokens));
   layer_.add_to(options, "--n-head,--heads");
-  options.toggle("--step", step_, "each step from Q K^T to the weighted values, of one head");
-  options.text("--row", row_text_, "the query to look at, from 0: its keys, and why", "N");
-  options.integer("--head", head_, 0, 65535, "the head of --step and --row, from 0 [0]");
-  options.toggle("--backward", backward_, "the gradients of weights and scores too");
+  options.toggle("--step", step_, "show each step from Q K^T to the weighted values, for one head");
+  options.text("--row", row_text_, "query to explain, from 0: which keys it looks at, and why",
+               "N");
+  options.integer("--head", head_, 0, 65535, "head that --step and --row show, from 0 [0]");
+  options.toggle("--backward", backward_, "show the gradients of weights and scores too");
 }
 
 void Attention::validate(const Run& run) {
   layer_.config(run.dtype);
   if (seq_len_ && !text_.empty())
     throw UsageError(fmt::format(
-        "--seq-len: expected without --text, whose words are the tokens, got {}", *seq_len_));
+        "--seq-len {} cannot be combined with --text, whose words are the tokens", *seq_len_));
   const Index length = seq_len_.value_or(run.quick ? kQuickTokens : kTokens);
   tokens_ = text_.empty() ? numbered_tokens(length) : split_words("--text", text_);
   if (head_ && !step_ && row_text_.empty())
-    throw UsageError(
-        fmt::format("--head: expected with --step or --row, which show one head, got {}", *head_));
+    throw UsageError(fmt::format("--head {} needs --step or --row, which show one head", *head_));
   if (head_ && *head_ >= layer_.n_head)
     throw UsageError(
         fmt::format("--head: expected less than --n-head {}, got {}", layer_.n_head, *head_));
@@ -86,30 +85,29 @@ void Attention::fill_rows(const AttentionPass& pass, Report& report) const {
 
 std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& run) const {
   std::vector<std::string> lines{fmt::format(
-      "{}, C = {} channels, H = {} heads of D = {}, weights {}, scores times {} = {}.",
-      text_.empty() ? "x ~ N(0,1)" : "A word is a vector N(0,1), plus N(0,1/4) for its position",
+      "{}, C = {} channels, H = {} heads of D = {}, weights {}, scale {} = {}.",
+      text_.empty() ? "x ~ N(0,1)" : "Each word is a vector N(0,1) plus N(0,1/4) for its position",
       layer_.n_embd, pass.heads, pass.head_size, layer_.init,
       layer_.config(autograd::DType::f64).scale.name(), report::significant(pass.factor, 3))};
   if (pass.tokens > 1) {
     lines.push_back(
-        "entropy: of a row over ln T, on average: 1 looks everywhere alike, 0 at one key.");
+        "entropy: mean entropy of a row over ln T; 1 is uniform attention, 0 a single key.");
   }
   const auto top = std::ranges::max_element(pass.weights) - pass.weights.begin();
   const Index T = pass.tokens, head = top / T / T;
-  lines.push_back(fmt::format("The sharpest look: {} at {} in head {}, with {}.",
+  lines.push_back(fmt::format("The largest weight: {} looks at {} in head {} with {}.",
                               title(top / T % T, tokens_, run), title(top % T, tokens_, run), head,
                               report::significant(pass.weights[top], 3)));
   if (backward_)
     lines.push_back(
-        "The loss is sum(y * g), y the layer's output and g ~ N(0,1), fixed by the seed.");
+        "The loss is sum(y * g), with y the layer's output and g ~ N(0,1) fixed by the seed.");
   if (pass.heads > kMaxMaps)
     lines.push_back(
         fmt::format("{} of {} heads are drawn; csv and json have them all.", kMaxMaps, pass.heads));
   if (row_ < 0 && !step_)
-    lines.push_back(
-        fmt::format("Next: --row {} --head {} shows where it comes from, --step how, "
-                    "--backward what flows back.",
-                    top / T % T, head));
+    lines.push_back(fmt::format(
+        "Next: --row {} --head {} shows why, --step how it is computed, --backward the gradients.",
+        top / T % T, head));
   return lines;
 }
 

@@ -52,7 +52,7 @@ std::span<const double> line_of(std::span<const double> matrix, Index row, Index
   return matrix.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
 }
 
-/// "+0.61 c5 +0.33 c11 -0.20 c2 +0.50 of 13 others": products that sum to the score.
+/// "+0.61 c5 +0.33 c11 -0.20 c2 +0.50 from 13 others": products that sum to the score.
 std::string products(const View& view, std::size_t key) {
   const AttentionPass& pass = view.pass;
   const auto q = line_of(pass.head(pass.q, view.head), view.row, pass.head_size);
@@ -72,7 +72,7 @@ std::string products(const View& view, std::size_t key) {
   if (order.size() <= kProducts) return out;
   double rest = 0;
   for (std::size_t i = kProducts; i < order.size(); ++i) rest += product[order[i]];
-  return out + fmt::format("{}{} of {} others", rest < 0 ? "" : "+", report::significant(rest, 2),
+  return out + fmt::format("{}{} from {} others", rest < 0 ? "" : "+", report::significant(rest, 2),
                            order.size() - kProducts);
 }
 
@@ -100,9 +100,7 @@ std::string map_figure(const View& view) {
         fmt::format("entropy {}", report::significant(entropy, 2));
   }
   std::string out = with_legend(
-      "Attention weights: a row is a query, its columns the keys it looks "
-      "at",
-      maps, view.run);
+      "Attention weights: each row is a query, its columns the keys it looks at", maps, view.run);
   if (pass.d_scores.empty()) return out;
   out += '\n' + with_legend("Gradient of the weights, dP = dY V^T",
                             maps_of(view, report::Hues::diverging, pass.d_weights), view.run);
@@ -120,7 +118,7 @@ std::string row_figure(const View& view) {
                    {"", "weight"},
                    {"", "    "},
                    {"", "score"},
-                   {"", "the products a q_c k_c that it is the sum of"}};
+                   {"", "the products a q_c k_c that add up to it"}};
   const std::vector<std::size_t> order = by_size(weights);
   double rest = 1;
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), kMaxKeys); ++i) {
@@ -133,7 +131,7 @@ std::string row_figure(const View& view) {
   std::string out = fmt::format("Where {} looks in head {}\n{}", view.title(view.row), view.head,
                                 report::to_table(table, {.color = view.run.color}));
   if (static_cast<Index>(order.size()) > kMaxKeys)
-    out += fmt::format("and {} others with {} in all\n",
+    out += fmt::format("and {} others with {} in total\n",
                        static_cast<Index>(order.size()) - kMaxKeys, report::significant(rest, 3));
   for (Index h = 0; h < std::min(pass.heads, kMaxMaps); ++h)
     if (h != view.head) out += (h == (view.head == 0 ? 1 : 0) ? "\n" : "") + favourites(view, h);

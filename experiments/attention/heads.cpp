@@ -67,10 +67,9 @@ class Heads : public Experiment {
 
 void Heads::add_options(Options& options) {
   layer_.add_to(options);
-  options.integer("--seq-len", seq_len_, 1, 1'000'000,
-                  "positions (tokens) that the FLOPs are for, T");
-  options.integer("--map-len", map_len_, 2, 32, "positions (tokens) of the maps");
-  options.toggle("--bias", bias_, "biases as in GPT-2: 4 C more parameters");
+  options.integer("--seq-len", seq_len_, 1, 1'000'000, "sequence length T for the FLOPs");
+  options.integer("--map-len", map_len_, 2, 32, "sequence length of the attention maps");
+  options.toggle("--bias", bias_, "add biases as in GPT-2: 4 C more parameters");
 }
 
 double Heads::bytes_needed(const Run& run) const {
@@ -155,7 +154,7 @@ std::string Heads::figure(const Run& run) const {
                                 ? fmt::format("the first {} of {} heads", shown, layer_.n_head)
                                 : fmt::format("{} heads", shown);
   const report::Canvas canvas = run.canvas();
-  return fmt::format("One attention map each: {} on the same {} positions\n{}\n{}", which, map_len_,
+  return fmt::format("One map for each head: {} on the same {} positions\n{}\n{}", which, map_len_,
                      draw(maps, canvas), report::legend(maps, canvas));
 }
 
@@ -169,7 +168,7 @@ std::vector<std::string> Heads::notes(const Run& run) const {
   };
   std::vector<std::string> lines{
       fmt::format(
-          "FLOPs of one layer on T = {} positions, a multiply-add counted as two: projections "
+          "FLOPs of one layer on T = {} positions, counting a multiply-add as two: projections "
           "8 T C^2, Q K^T and P V 4 T^2 C, softmax 6 H T^2 (scale, maximum, difference, exp, "
           "sum and quotient of each score).",
           seq_len_),
@@ -180,22 +179,23 @@ std::vector<std::string> Heads::notes(const Run& run) const {
           share(chosen), chosen.heads, share(most), most.heads)};
   if (!made()) {
     lines.push_back(
-        "Parameters by their formula: the layer is too large to be made here, so it has "
-        "no maps.");
+        "The layer is too large to build here: its parameters come from the formula, and it has no "
+        "maps.");
     return lines;
   }
-  lines.push_back(fmt::format(
-      "Every split has the very same weights ({}), cut differently. apart: the total variation "
-      "between the maps of two heads, on average over rows and pairs; 0 is equal, 1 has no key in "
-      "common. entropy: of a row over ln T; 1 looks everywhere alike. Both on {} positions x ~ "
-      "N(0,1).",
-      layer_.init, map_len_));
+  lines.push_back(
+      fmt::format("Every split cuts the same weights ({}) differently. apart: total variation "
+                  "between the maps of two heads, averaged over rows and pairs of heads; 0 is "
+                  "equal, 1 is no key in common. entropy: mean entropy of a row over ln T; 1 is "
+                  "uniform attention. Both are measured on {} positions x ~ N(0,1).",
+                  layer_.init, map_len_));
   if (chosen.heads > 1)
     lines.push_back(
         fmt::format("So the same budget buys {} different maps: two heads put {} of "
                     "their attention on different keys.",
                     chosen.heads, report::percent(chosen.distance)));
-  if (run.quick) lines.push_back("--quick: only one head, --n-head, and as many as channels.");
+  if (run.quick)
+    lines.push_back("--quick: only one head, --n-head heads, and one head per channel.");
   return lines;
 }
 

@@ -8,7 +8,7 @@ namespace experiments::attention {
 
 void LayerOptions::add_to(Options& options, const std::string& heads) {
   options.integer("--n-embd", n_embd, 1, 65536, "channels of the layer, C");
-  options.integer(heads, n_head, 1, 65536, "heads, H; divides the channels, d_k = C / H");
+  options.integer(heads, n_head, 1, 65536, "heads, H; must divide C, d_k = C / H");
   options.choice("--init", init, {"unit", "lesson", "torch", "gpt2"},
                  "weights: N(0,1/C), N(0,1), U(-1,1)/sqrt(C) or N(0,.02^2)");
   options.scale("--scale", scale, "factor of the scores");

@@ -36,10 +36,10 @@ class Reach : public Experiment {
 };
 
 void Reach::add_options(Options& options) {
-  options.integer("--position", position_, 0, 4095, "the input position that moves, from 0");
+  options.integer("--position", position_, 0, 4095, "input position that moves, from 0");
   options.number("--delta", delta_, 1e-6, 1e6,
-                 "what is added to each of its channels, which are N(0,1)");
-  options.integer("--seq-len", seq_len_, 1, 4096, "positions (tokens), T");
+                 "number added to each of its channels, which are N(0,1)");
+  options.integer("--seq-len", seq_len_, 1, 4096, "sequence length T");
   layer_.add_to(options);
 }
 
@@ -50,7 +50,7 @@ void Reach::validate(const Run& run) {
         fmt::format("--position: expected less than --seq-len {}, got {}", seq_len_, position_));
   if (run.dtype == autograd::DType::f32 && delta_ < 1e-3)  // f32 rounds it away
     throw UsageError(
-        fmt::format("--delta: expected at least 0.001 under --dtype f32, got {}", delta_));
+        fmt::format("--delta: expected at least 0.001 with --dtype f32, got {}", delta_));
 }
 
 void Reach::fill_rows(const Moves& moves, Report& report) const {
@@ -101,25 +101,24 @@ std::vector<std::string> Reach::notes(const Moves& moves, const Run& run) const 
   std::size_t moved = 0;
   for (std::size_t t = 0; t < count; ++t)
     moved += moves.moved[t] > 8 * measure::epsilon(run.dtype) * moves.size[t];
-  std::vector<std::string> lines{fmt::format(
-      "x ~ N(0,1), C = {} channels, H = {} heads, weights {}; {} added to every channel "
-      "of position {}. weight: what an output's attention gives to that position, the "
-      "mean over heads. slope: |dy / d delta| at delta = 0, by a central difference of "
-      "{} and by one backward pass an output.",
-      layer_.n_embd, layer_.n_head, layer_.init, report::significant(delta_, 3), position_,
-      small_step(run.dtype))};
+  std::vector<std::string> lines{
+      fmt::format("x ~ N(0,1), C = {} channels, H = {} heads, weights {}; {} is added to every "
+                  "channel of position {}. weight: the attention that an output pays to that "
+                  "position, mean over heads. slope: |dy / d delta| at delta = 0, by a central "
+                  "difference with step {} and by one backward pass per output.",
+                  layer_.n_embd, layer_.n_head, layer_.init, report::significant(delta_, 3),
+                  position_, small_step(run.dtype))};
   if (moved == count) {
     lines.push_back(fmt::format(
         "All {} outputs moved: without a mask every position sees every other.{}", count,
-        position_ > 0 ? " A causal mask would leave those before the position where they were."
+        position_ > 0 ? " A causal mask would leave the outputs before that position unchanged."
                       : ""));
     if (position_ == 0)
       lines.push_back("Next: gradlab reach --position 5 moves the outputs before it as well.");
   } else {
     lines.push_back(fmt::format(
         "{} of {} outputs moved: the softmax of the others is saturated, and their weight for "
-        "position "
-        "{} is 0 to within rounding. --init unit or a smaller --scale brings them back.",
+        "position {} is 0 to within rounding. --init unit or a smaller --scale brings them back.",
         moved, count, position_));
   }
   return lines;

@@ -17,14 +17,14 @@ void add_common(Options& options, Common& common) {
   options.heading(kCommonHeading);
   options.natural("--seed", common.seed, "seed of all random numbers");
   options.integer("--threads", common.threads, 1, kMaxThreads,
-                  "threads; the results do not depend on them");
+                  "number of threads; the results do not depend on it");
   options.choice("--dtype", common.dtype, {"f32", "f64"}, "floating-point type");
   options.choice("--format", common.format, {"table", "csv", "json"}, "output format");
-  options.text("--out", common.out, "where the output goes; - is stdout", "FILE");
-  options.toggle("--wide", common.wide, "every column of the table and every check");
-  options.toggle("--quick", common.quick, "a smaller run that still shows the point");
+  options.text("--out", common.out, "file for the output; - is stdout", "FILE");
+  options.toggle("--wide", common.wide, "show every column of the table and every check");
+  options.toggle("--quick", common.quick, "run a smaller version that still shows the point");
   options.choice("--color", common.color, {"auto", "always", "never"},
-                 "colours; auto: on a terminal, unless NO_COLOR is set");
+                 "use colours; auto: on a terminal unless NO_COLOR is set");
   options.text("--config", common.config,
                "read options from a TOML file; the command line takes precedence", "FILE");
 }

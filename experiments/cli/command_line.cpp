@@ -53,7 +53,7 @@ class Help : public CLI::Formatter {
            option_item("--help", "this text") + option_item("--version", "the version") +
            "\ngradlab COMMAND --help shows the options of a command.\n"
            "Exit codes: 0 done, 1 a check failed, 2 usage, 3 input data, 4 input or output, 5 "
-           "numbers not\nfinite, 70 internal error, 130 interrupted.\n";
+           "non-finite\nnumbers, 70 internal error, 130 interrupted.\n";
   }
 
   std::string make_group(std::string group, bool is_positional,
@@ -188,7 +188,7 @@ void CommandLine::require_command(const std::string& name) const {
   std::vector<std::string> names;
   for (const CLI::App* app : program_->get_subcommands({})) names.push_back(app->get_name());
   if (std::ranges::count(names, name) == 0)
-    throw UsageError(fmt::format("unknown command {}{} (there are {})", report::quote(name),
+    throw UsageError(fmt::format("unknown command {}{} (commands: {})", report::quote(name),
                                  report::did_you_mean(name, names), report::join(names, ", ")));
 }
 

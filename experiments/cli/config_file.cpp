@@ -72,9 +72,9 @@ std::string scalar(const std::string& key, const toml::node& node) {
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
   const auto* text = node.as_string();
   if (!text)
-    throw BadLine{line, key + ": expected a number, a text, true, false or a list of these"};
+    throw BadLine{line, key + ": expected a number, a string, true, false or a list of these"};
   if (text->get().find('\0') != std::string::npos)
-    throw BadLine{line, key + ": expected a text without \\0"};
+    throw BadLine{line, key + ": expected a string without \\0"};
   return text->get();
 }
 
@@ -106,7 +106,7 @@ ConfigTable table_of(std::string name, std::size_t line, const toml::table& tabl
     if (!node.is_table()) out.entries.push_back(entry_of(key, node));
     else if (!out.name.empty())
       throw BadLine{key.source().begin.line,
-                    fmt::format("[{}.{}]: expected a table of one level", out.name, key.str())};
+                    fmt::format("[{}.{}]: expected no table within a table", out.name, key.str())};
   }
   std::ranges::sort(out.entries, {}, &ConfigEntry::line);
   return out;
@@ -179,7 +179,7 @@ std::vector<ConfigFile::Setting> ConfigFile::settings(const ConfigTable& table, 
   for (const ConfigEntry& entry : table.entries) {
     const std::string name = "--" + entry.key;
     if (name == "--config")
-      refuse(entry.line, "config: expected an option, not the name of another file");
+      refuse(entry.line, "config: expected an option, as a file cannot read another file");
     const std::optional<Flag> flag = command.options().find(name);
     if (!flag)
       refuse(entry.line,
@@ -187,7 +187,7 @@ std::vector<ConfigFile::Setting> ConfigFile::settings(const ConfigTable& table, 
                          option_hint(commands, command, name, 2)));
     for (const Setting& other : out)
       if (other.flag.name == flag->name)
-        refuse(entry.line, fmt::format("{}: expected once, got it in line {} too", entry.key,
+        refuse(entry.line, fmt::format("{}: expected once, but line {} has it too", entry.key,
                                        other.entry.line));
     out.push_back({*flag, entry});
   }

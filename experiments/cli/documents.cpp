@@ -8,10 +8,10 @@ namespace experiments::cli {
 const std::vector<Document>& documents() {
   static const std::vector<Document> all = {
       {"completion",
-       "a script that completes commands and options in bash, zsh or fish",
+       "prints a script that completes commands and options in bash, zsh or fish",
        {"bash", "zsh", "fish"},
        completion},
-      {"man", "the manual page: gradlab man | man -l -", {}, man_page},
+      {"man", "prints the manual page: gradlab man | man -l -", {}, man_page},
   };
   return all;
 }

@@ -41,9 +41,9 @@ std::string example(std::string_view line) {
 }
 
 constexpr const char* kConfiguration = R"(.SH CONFIGURATION FILE
-\fB\-\-config\fR \fIFILE\fR reads options from a TOML file. Keys are the names of options, with
-dashes or underscores; what stands before the first table is for the command that runs, a table
-for the command of its name. Options on the command line go before those of the file.
+\fB\-\-config\fR \fIFILE\fR reads options from a TOML file. Keys are option names, with
+dashes or underscores. Keys before the first table apply to the command that runs, a table to the
+command of its name. Options on the command line take precedence over the file.
 .PP
 .nf
 .RS

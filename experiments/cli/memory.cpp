@@ -56,8 +56,9 @@ void require_memory(double needed, double limit) {
   const std::string bytes =
       needed < 1e18 ? fmt::format("{:.0f} bytes ({})", std::ceil(needed), readable(needed))
                     : readable(needed);
-  throw UsageError(fmt::format("these sizes need {}, more than {:.0f} % of the {} of memory here",
-                               bytes, 100 * kShare, readable(limit)));
+  throw UsageError(
+      fmt::format("these sizes need {}, more than {:.0f} % of the {} of memory available here",
+                  bytes, 100 * kShare, readable(limit)));
 }
 
 }  // namespace experiments::cli

@@ -194,7 +194,7 @@ int run_program(std::span<const std::string> words, const World& world) {
   } catch (const Interrupted&) {
     return end(kInterrupted, "interrupted");
   } catch (const std::bad_alloc&) {
-    return end(kInternal, "out of memory; smaller sizes may do");
+    return end(kInternal, "out of memory; try smaller sizes");
   } catch (const std::exception& error) {
     return end(kInternal, fmt::format("internal error: {}", error.what()));
   } catch (...) {

@@ -69,7 +69,7 @@ Report report_of(const Findings& findings, const Run& run) {
     report.notes.insert(report.notes.end(), lines.begin(), lines.end());
   }
   report.failed = !unexpected.empty();
-  report.failure = fmt::format("{} of {} verdicts are not what theory says: {}", unexpected.size(),
+  report.failure = fmt::format("{} of {} verdicts contradict theory: {}", unexpected.size(),
                                claims.size(), report::join(unexpected, ", "));
   return report;
 }

@@ -69,7 +69,7 @@ std::vector<std::string> claim_lines(const std::vector<Claim>& claims) {
   const auto line = [](std::string_view verdict, std::string_view says, std::string_view measured) {
     return fmt::format("{:6}  {:{}}  {}", verdict, says, kSays, measured);
   };
-  std::vector<std::string> out{line("so?", "the lesson says", "measured in this run")};
+  std::vector<std::string> out{line("true?", "the lesson says", "measured in this run")};
   for (const Claim& claim : claims) {
     const std::vector<std::string> says = lines_of(claim.says, kSays),
                                    measured = lines_of(claim.measured, kMeasured);

@@ -87,7 +87,7 @@ Lines step_one(std::uint64_t seed) {
   }
   lines.push_back(fmt::format("  out = weights @ V, row 0:{}", cells(row(out, 0), " {:.2f}")));
   lines.push_back(fmt::format(
-      "  ours subtracts each row's largest score before exp: the weights differ by {} at most",
+      "  ours subtracts each row's largest score before exp: the weights differ by at most {}",
       report::significant(largest_gap(naive, ours), 2)));
   return lines;
 }

@@ -22,9 +22,9 @@ constexpr DType kTypes[] = {DType::f32, DType::f64};
 class Overflow : public Experiment {
  public:
   void add_options(Options& options) override {
-    options.sizes("--scores", scores_, 1, 1'000'000,
-                  "sizes s: a row's largest score is s, then -s (both f32 and f64, whatever "
-                  "--dtype is)");
+    options.sizes(
+        "--scores", scores_, 1, 1'000'000,
+        "sizes s: a row's largest score is s, then -s (in f32 and f64, whatever --dtype is)");
     options.integer("--seq-len", seq_len_, 2, 65536, "scores in a row, T");
   }
   double bytes_needed(const Run&) const override {
@@ -132,19 +132,18 @@ std::vector<std::string> Overflow::notes() const {
   const double f32 = expected_breaks(seq_len_, DType::f32).nan_above,
                f64 = expected_breaks(seq_len_, DType::f64).nan_above;
   return {
-      fmt::format(
-          "Largest relative error of a weight against long double; a row is {} scores "
-          "evenly from s (or -s) down to 1 less. nan: a weight is nan; 1.0 under s: sum(exp) "
-          "is inf and every weight 0.",
-          seq_len_),
+      fmt::format("Largest relative error of a weight, compared with long double. A row has {} "
+                  "evenly spaced scores from s (or -s) down to 1 less. nan: a weight is nan. 1.0 "
+                  "under s: sum(exp) is inf and every weight is 0.",
+                  seq_len_),
       "naive: exp(s) / sum(exp(s)); shifted: with the row's largest score subtracted first, as "
-      "softmax here does. Both types, whatever --dtype says; nothing is random.",
-      "The last good s, by bisection to neighbouring numbers (the next one fails):",
+      "softmax does here. Both types are shown whatever --dtype is; nothing is random.",
+      "The largest s that works, by bisection down to neighbouring numbers (the next one fails):",
       last_good(seq_len_, DType::f32),
       last_good(seq_len_, DType::f64),
-      fmt::format("The lesson's code (W ~ N(0,1), T = 4): without the scale a row's largest score "
-                  "is on average {} from D = {} on and {} from D = {} on; with q, k ~ N(0,1) only "
-                  "from d_k = {} and {} on.",
+      fmt::format("The lesson's code (W ~ N(0,1), T = 4): without the scale, a row's largest score "
+                  "averages {} from D = {} on and {} from D = {} on; with q, k ~ N(0,1), only from "
+                  "d_k = {} and {} on.",
                   report::significant(f32, 4), size_reaching(f32, nn::Init::lesson),
                   report::significant(f64, 4), size_reaching(f64, nn::Init::lesson),
                   report::grouped(size_reaching(f32, nn::Init::unit)),

@@ -20,9 +20,9 @@ class Variance : public Experiment {
   void add_options(Options& options) override {
     options.sizes("--dk", dk_, 1, 65536, "head sizes d, in channels");
     options.integer("--pairs", pairs_, kFewestBatches * kPairs, 1'000'000'000,
-                    "at least so many pairs (q, k) a size; a tenth with --quick");
+                    "minimum number of pairs (q, k) per size; a tenth of it with --quick");
     options.integer("--histogram", drawn_, 0, 65536,
-                    "the size d whose scores are drawn; 0: the smallest");
+                    "size d whose histogram is drawn; 0: the smallest");
   }
   void validate(const Run&) override;
   double bytes_needed(const Run& run) const override;
@@ -107,16 +107,15 @@ std::vector<std::string> Variance::notes(const Run& run) const {
         {label, static_cast<double>(bins_[bin]) / static_cast<double>(total), normal_share(bin)});
   }
   std::vector<std::string> lines{
-      fmt::format("{} pairs a size, q, k ~ N(0, I_d); +- is a standard error over {} independent "
-                  "batches, of the kurtosis by the jackknife. Kurtosis is 3 + 6/d. Of a normal z "
-                  "{} lie beyond 4.",
+      fmt::format("{} pairs per size, q, k ~ N(0, I_d). +- is a standard error over {} independent "
+                  "batches, for the kurtosis by the jackknife. The kurtosis itself is 3 + 6/d. A "
+                  "normal z has |z| > 4 with probability {}.",
                   report::grouped(batches(run) * kPairs), report::grouped(batches(run)),
                   report::significant(2 * normal_share(0), 2)),
       "",
-      fmt::format(
-          "z = q.k / sqrt(d) at d_k = {}, the bars, and the normal curve, the strokes; both "
-          "in percent at the right:",
-          drawn_)};
+      fmt::format("z = q.k / sqrt(d) at d_k = {} (bars) and the normal curve (strokes), with both "
+                  "in percent at the right:",
+                  drawn_)};
   for (std::string& line : report::histogram(bars, 60, run.glyphs())) {
     lines.push_back(std::move(line));
   }

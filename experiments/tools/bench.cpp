@@ -18,11 +18,11 @@ namespace {
 constexpr const char* kPeak = "peak";
 
 constexpr const char* kNotes[] = {
-    "Timings: no two runs print the same numbers. GFLOP/s are of the median; of peak: the median "
-    "of the samples' shares, each of what bursts of multiply-adds reach right before and after it "
-    "on as many threads (of the bursts themselves: the best over the median time).",
-    "Counted are 2 m n k operations a product of matrices and nothing else where there is one; in "
-    "gelu, layer_norm and softmax every operation on an element, exp and erf as one.",
+    "Timings differ from run to run. GFLOP/s are from the median time. of peak: what share a "
+    "sample reaches of the bursts of multiply-adds right before and after it on as many threads, "
+    "median over samples (for the bursts themselves: best time over median time).",
+    "Operations counted: 2 m n k per matrix product, and nothing else where there is one; in gelu, "
+    "layer_norm and softmax every operation on an element, with exp and erf as one.",
     "attention, gelu, layer_norm, mlp and softmax: forward and backward; gpt_step: forward, "
     "backward, clipping, AdamW.",
 };
@@ -51,9 +51,7 @@ std::vector<Column> columns() {
 class Bench : public Experiment {
  public:
   void add_options(Options& options) override {
-    options.choices("--only", only_, names(),
-                    "what to time, the peak always besides; timings: no two runs print the same "
-                    "numbers");
+    options.choices("--only", only_, names(), "what to time besides the peak");
   }
   DType default_dtype() const override { return DType::f32; }
   Report run(const Run& run) override;

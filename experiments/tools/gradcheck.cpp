@@ -36,7 +36,7 @@ std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& 
   if (!found.empty() || name == "all") return found;
   std::vector<std::string> names = {"all"};
   for (const GradcheckCase& c : cases) names.push_back(c.name);
-  throw UsageError(fmt::format("{}: expected a name of gradcheck --list, or all, got {}{}", flag,
+  throw UsageError(fmt::format("{}: expected a name from gradcheck --list, or all, got {}{}", flag,
                                report::quote(name), report::did_you_mean(name, names)));
 }
 
@@ -57,12 +57,13 @@ GradcheckReport checked(const GradcheckCase& c, std::uint64_t seed, int trials) 
 class Gradcheck : public Experiment {
  public:
   void add_options(Options& options) override {
-    options.text("--op", op_, "an op, or all; alone: no layers", "NAME");
-    options.text("--module", module_, "a layer, or all; alone: no ops", "NAME");
+    options.text("--op", op_, "op to check, or all; without --module, no layer is checked", "NAME");
+    options.text("--module", module_, "layer to check, or all; without --op, no op is checked",
+                 "NAME");
     options.integer("--trials", trials_, 0, 10000,
                     "trials of random shapes and inputs, for each; 0: 8, which has every kind of "
                     "shape, or 4 with --quick");
-    options.toggle("--list", list_, "the names instead");
+    options.toggle("--list", list_, "list the names instead of checking");
   }
 
   void validate(const Run& run) override {

@@ -184,8 +184,8 @@ double AttentionRuns::scaled_loss() const { return scaled_->loss(); }
 void AttentionRuns::compare() {
   if (!std::isfinite(scaled_loss())) {
     autograd::fail<autograd::NumericError>(
-        "d_k {}, {}, {}: the scaled run's loss is {} after {} steps; a --learning-rate below {} "
-        "may do",
+        "d_k {}, {}, {}: the scaled run's loss is {} after {} steps; try a --learning-rate below "
+        "{}",
         setting_.d_k, autograd::name(setting_.dtype), name(setting_.rule), scaled_loss(), step_,
         setting_.learning_rate);
   }

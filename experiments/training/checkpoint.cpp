@@ -101,7 +101,7 @@ std::vector<std::string> vocabulary_of(const std::string& text) {
   std::vector<std::string> vocabulary;
   for (const json& entry : list) {
     auto token = token_of(entry);
-    if (!token) wrong(kVocabulary, "texts or lists of bytes", entry.dump());
+    if (!token) wrong(kVocabulary, "strings or lists of bytes", entry.dump());
     vocabulary.push_back(*std::move(token));
   }
   return vocabulary;

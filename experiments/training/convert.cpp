@@ -27,11 +27,11 @@ std::vector<std::string> read_vocabulary(const std::string& path, Index size) {
   const auto is_text = [](const json& entry) { return entry.is_string(); };
   if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_text)) {
     throw cli::DataError(
-        fmt::format("{}: expected a JSON list of texts, one a token", shown(path)));
+        fmt::format("{}: expected a JSON list of strings, one per token", shown(path)));
   }
   if (std::ssize(list) != size) {
     throw cli::DataError(
-        fmt::format("{}: expected {} texts, one for each row of wte.weight, got {}", shown(path),
+        fmt::format("{}: expected {} strings, one for each row of wte.weight, got {}", shown(path),
                     size, list.size()));
   }
   return list.get<std::vector<std::string>>();
@@ -58,8 +58,8 @@ TrainConfig config_of(const nn::GPTOptions& c) {
 void check_representable(const LoadedModel& model) {
   const TrainConfig& c = model.stored().config;
   const auto refuse = [&](const char* what, const std::string& value, const char* expected) {
-    throw cli::DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 know only {}", model.shown(),
-                                     what, value, expected));
+    throw cli::DataError(fmt::format("{}: has {} {}; nanoGPT and GPT-2 support only {}",
+                                     model.shown(), what, value, expected));
   };
   const std::string scale = model.options().scale.name();
   if (scale != "sqrt_dk") refuse("scale", scale, "sqrt_dk");
@@ -90,34 +90,38 @@ class Convert : public Experiment {
 
 void Convert::add_options(Options& options) {
   options.text("--input", input_,
-               "safetensors file to read; to write others', a run's or its folder", "PATH");
-  options.text("--output", output_, "folder of the run to write; a file where others' is written",
+               "safetensors file to read; with --to nanogpt or gpt2, a run's file or folder",
+               "PATH");
+  options.text("--output", output_, "folder of the run to write; with --to nanogpt or gpt2, a file",
                "PATH");
   options.choice("--to", to_, {"gradlab", "nanogpt", "gpt2"},
-                 "whose names and layout to write: a run here, or theirs");
+                 "format to write: a run of gradlab, or nanoGPT's or GPT-2's file");
   options.integer("--n-head", n_head_, 1, 100'000,
-                  "heads of the model that is read, as no tensor tells them");
+                  "heads of the model that is read, which its tensors do not show");
   options.choice("--gelu", gelu_, {"auto", "erf", "tanh"},
-                 "form of gelu of the model that is read; auto: tanh for GPT-2's layout");
+                 "gelu of the model that is read; auto: tanh for GPT-2's layout, else erf");
   options.text("--vocabulary", vocabulary_,
-               "JSON list of the texts of the tokens that are read; else their numbers", "FILE");
+               "JSON list of the text of each token; without it, tokens are named by number",
+               "FILE");
   options.toggle("--overwrite", overwrite_, "replace what --output holds");
 }
 
 void Convert::validate(const Run&) {
   if (input_.empty()) throw UsageError("--input: expected a safetensors file or a run's folder");
-  if (output_.empty()) throw UsageError("--output: expected where to write");
+  if (output_.empty()) throw UsageError("--output: expected a path to write to, got none");
   if (to_ours() && !n_head_) {
-    throw UsageError("--n-head: expected the heads of the model, which no tensor tells");
+    throw UsageError(
+        "--n-head: expected the number of heads, which the tensors do not show, got none");
   }
   if (!to_ours() && (n_head_ || !vocabulary_.empty() || gelu_ != "auto")) {
-    throw UsageError(fmt::format(
-        "--to {}: takes no --n-head, --gelu or --vocabulary, as such files have no room for them",
-        to_));
+    throw UsageError(
+        fmt::format("--to {} cannot be combined with --n-head, --gelu or --vocabulary, which its "
+                    "files do not hold",
+                    to_));
   }
   if (!overwrite_ && access(target().c_str(), F_OK) == 0) {
     throw UsageError(
-        fmt::format("--output: {} exists already; --overwrite replaces it", shown(target())));
+        fmt::format("--output: {} already exists; --overwrite replaces it", shown(target())));
   }
 }
 
@@ -187,10 +191,10 @@ Report Convert::write_foreign() const {
   const nn::Gelu theirs = to_ == "gpt2" ? nn::Gelu::tanh : nn::Gelu::erf;
   if (model.options().gelu != theirs) {
     done.notes.push_back(
-        fmt::format("Its gelu is {}, theirs the other form, which no tensor tells.",
+        fmt::format("Its gelu is {}, but readers of such files assume the other form.",
                     model.stored().config.gelu));
   }
-  done.notes.push_back("The vocabulary is not in such a file.");
+  done.notes.push_back("The file does not hold the vocabulary.");
   return done;
 }
 

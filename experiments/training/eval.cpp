@@ -40,7 +40,7 @@ class Eval : public Experiment {
  public:
   void add_options(Options& options) override {
     options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
-    options.text("--data", data_, "text to measure by, instead of the run's own", "FILE");
+    options.text("--data", data_, "text to measure on, instead of the run's own", "FILE");
   }
   /// The run's: its tasks ask what their seed says.
   std::vector<std::string> underlying_options() override {
@@ -141,11 +141,10 @@ Report Eval::run(const Run& run) {
     report.rows[0].push_back(floor.loss);
   }
   report.notes = {fmt::format(
-      "Of {}, {}. Loss in nats a token, beside it the loss that knowing less of the "
-      "data reaches; perplexity is exp(loss).",
+      "Measured {} {}. Loss in nats per token, beside that of baselines without a network; "
+      "perplexity is exp(loss).",
       loaded().shown(),
-      is_text ? fmt::format("on the last tenth of {}, each window of {} tokens on its "
-                            "own",
+      is_text ? fmt::format("on the last tenth of {}, in separate windows of {} tokens",
                             report::quote(path, report::kPathShown), loaded().options().block_size)
               : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;

@@ -115,7 +115,7 @@ void check_names(const State& state, const std::vector<Parameter>& expected, Nam
   for (const auto& [name, tensor] : state)
     if (!known.contains(name)) unknown.push_back(name);
   if (missing.empty() && unknown.empty()) return;
-  throw cli::DataError(fmt::format("no GPT: {}{}{}", listed("missing", missing),
+  throw cli::DataError(fmt::format("not a GPT: {}{}{}", listed("missing", missing),
                                    missing.empty() || unknown.empty() ? "" : "; ",
                                    listed("unknown", unknown)));
 }

@@ -21,10 +21,9 @@ HeldOut held_out(const Tokens& text, const nn::GPTOptions& config, Index most,
   const Index T = config.block_size, train = std::ssize(text) * 9 / 10;
   const auto validation = std::span(text).subspan(static_cast<std::size_t>(train));
   if (std::ssize(validation) <= T) {
-    throw cli::DataError(
-        fmt::format("{}: {} of its {} tokens are to validate by, block size {} needs "
-                    "at least {}",
-                    shown, validation.size(), text.size(), T, T + 1));
+    throw cli::DataError(fmt::format(
+        "{}: {} of its {} tokens are for validation, but block size {} needs at least {}", shown,
+        validation.size(), text.size(), T, T + 1));
   }
   const Index windows = (std::ssize(validation) - 1) / T;
   HeldOut out;

@@ -77,13 +77,13 @@ class Identity : public Experiment {
 
 void Identity::add_options(Options& options) {
   options.sizes("--dk", dk_, 1, 4096,
-                "head sizes d, in channels; bit for bit only where d is a power of 16 (both f32 "
+                "head sizes d, in channels; equal bit for bit only if d is a power of 16 (in f32 "
                 "and f64, whatever --dtype is)");
   options.integer("--steps", steps_, 1, 100'000,
-                  "training steps of all runs; at most 50 with --quick");
-  options.integer("--seq-len", seq_len_, 2, 512, "positions (tokens), T");
+                  "training steps of each run; at most 50 with --quick");
+  options.integer("--seq-len", seq_len_, 2, 512, "sequence length T");
   options.number("--learning-rate", learning_rate_, 1e-6, 0.1,
-                 "AdamW's rate in all runs; SGD takes 10 times as much");
+                 "learning rate of AdamW; SGD takes 10 times as much");
 }
 
 double Identity::bytes_needed(const Run&) const {
@@ -165,21 +165,20 @@ std::string verdict(const std::vector<Case>& all) {
 
 std::vector<std::string> Identity::notes(const std::vector<Case>& all, const Run& run) const {
   const auto shown = [](double difference) {
-    return std::isnan(difference) ? std::string("beyond all numbers")
-                                  : report::significant(difference, 2);
+    return std::isnan(difference) ? std::string("infinity") : report::significant(difference, 2);
   };
   return {
       fmt::format("{} steps on B = 4 sequences of T = {}, C = 16, with fixed normal inputs and "
-                  "targets. Both types, whatever --dtype says. momentum and adamw decay their "
-                  "weights; sgd and momentum have {} times the rate of adamw, {}.",
+                  "targets, in f32 and f64 whatever --dtype is. momentum and adamw decay their "
+                  "weights; sgd and momentum learn at {} times the rate of adamw, {}.",
                   steps(run), seq_len_, kSgdRate, report::significant(learning_rate_, 3)),
-      "Each run has no scale and is held to the one with 1/sqrt(d). rescaled: W_q, W_k and their "
-      "biases start at d^(-1/4) times the other's, with rate times d^(-1/2) and decay d^(1/2) "
-      "(SGD), or rate times d^(-1/4), eps and decay d^(1/4) (AdamW). naive_eps: the same, with eps "
-      "left at 1e-8. plain: nothing rescaled. dW is taken back to the scaled run's size.",
+      "Each run has no scale and is compared with the one that has 1/sqrt(d). rescaled: W_q, W_k "
+      "and their biases start at d^(-1/4) times the values of that one, with the rate times "
+      "d^(-1/2) and the decay times d^(1/2) (SGD), or the rate times d^(-1/4), eps and decay times "
+      "d^(1/4) (AdamW). naive_eps: the same, with eps left at 1e-8. plain: nothing is rescaled. dW "
+      "is converted to the size of the scaled run.",
       verdict(all),
-      fmt::format("The outputs of plain runs differ by up to {}, and by {} where only eps is left "
-                  "as it was.",
+      fmt::format("The outputs of plain runs differ by up to {}, those of naive_eps by up to {}.",
                   shown(most_of(all, "plain")), shown(most_of(all, "naive_eps")))};
 }
 

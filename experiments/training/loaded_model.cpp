@@ -46,7 +46,7 @@ void check_state(const nn::State& state, const nn::GPTOptions& options, const st
     const auto found = state.find(name);
     if (found == state.end()) {
       throw cli::DataError(
-          fmt::format("{}: has no tensor '{}', which its config asks for", shown, name));
+          fmt::format("{}: has no tensor '{}', which its config requires", shown, name));
     }
     const Tensor& tensor = found->second;
     if (tensor.shape() != shape) {
@@ -62,7 +62,7 @@ void check_state(const nn::State& state, const nn::GPTOptions& options, const st
   if (state.size() == expected.size()) return;
   nn::State rest = state;
   for (const nn::NamedShape& weight : expected) rest.erase(weight.name);
-  throw cli::DataError(fmt::format("{}: has a tensor {}, which its config knows nothing of", shown,
+  throw cli::DataError(fmt::format("{}: has a tensor {}, which its config does not have", shown,
                                    report::quote(rest.begin()->first, report::kPathShown)));
 }
 

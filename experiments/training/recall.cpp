@@ -41,23 +41,21 @@ void Recall::add_options(Options& options) {
   options.scales("--scale", scales_, "factors of the scores");
   options.integer("--seeds", seeds_, 1, 100, "runs of each size and scale; 1 with --quick");
   options.integer("--max-iters", setting_.max_iters, 1, 1'000'000,
-                  "training steps after which runs end; at most 100 with --quick");
+                  "maximum number of training steps; at most 100 with --quick");
   options.integer("--pairs", setting_.pairs, 1, 256,
-                  "pairs of a key and a value, before the key that is asked for");
+                  "pairs of a key and a value, before the key to look up");
   options.integer("--symbols", setting_.symbols, 2, 1000,
-                  "different keys, and as many values; at least --pairs");
+                  "number of different keys, and of values; at least --pairs");
   options.integer("--n-embd", setting_.width, 1, 4096, "channels of the model, whatever --dk is");
-  options.integer("--batch-size", setting_.batch_size, 1, 4096,
-                  "sequences of pairs in a training step");
+  options.integer("--batch-size", setting_.batch_size, 1, 4096, "sequences per training step");
   options.number("--learning-rate", setting_.learning_rate, 1e-6, 1,
-                 "AdamW's rate, the same in all runs");
+                 "learning rate of AdamW, the same in all runs");
 }
 
 void Recall::validate(const Run&) {
   if (setting_.pairs > setting_.symbols)
     throw UsageError(
-        fmt::format("--pairs: expected at most --symbols {}, as no key comes twice, "
-                    "got {}",
+        fmt::format("--pairs: expected at most --symbols {}, as no key repeats, got {}",
                     setting_.symbols, setting_.pairs));
 }
 

@@ -114,7 +114,7 @@ void RecallRun::step() {
   const Tensor loss = cross_entropy((*model_)(batch.x), answers(batch));
   if (!std::isfinite(loss.item())) {
     autograd::fail<autograd::NumericError>(
-        "d_k {}, scale {}, seed {}: the loss is {} at step {}; a --learning-rate below {} may do",
+        "d_k {}, scale {}, seed {}: the loss is {} at step {}; try a --learning-rate below {}",
         options_.d_k, options_.scale.name(), options_.seed, loss.item(), step_,
         options_.learning_rate);
   }

@@ -63,7 +63,7 @@ std::string line_of(Index d_k, std::vector<Group> groups) {
 }
 
 std::string course(const Group& g) {
-  return fmt::format("{} its gain goes from {} to {} and its dead rows from {} to {}",
+  return fmt::format("{} the gain goes from {} to {} and the share of dead rows from {} to {}",
                      g.scale.name(), report::significant(g.mean(&HeadStats::gain, first), 2),
                      report::significant(g.mean(&HeadStats::gain, last), 2),
                      report::percent(g.mean(&HeadStats::dead_rows, first)),
@@ -105,11 +105,11 @@ double median_steps(std::span<const RecallRun* const> runs) {
 std::vector<std::string> recall_words(std::span<const RecallRun> runs) {
   const RecallOptions& s = runs.front().options();
   std::vector<std::string> lines{fmt::format(
-      "{} pairs of {} keys and {} values, then the key that is asked for; one head, C = {}, W ~ "
-      "N(0, 1/fan_in), AdamW at {} under every scale, batches of {}. steps: to {} of {} fresh "
-      "examples, looked at every {}; nan: not within {}. accuracy: of {} others. H, gain and "
-      "dead rows: of the queries asked for, at step 0, halfway, and at the end. Of several seeds "
-      "the lines below take the middle one.",
+      "{} pairs of {} keys and {} values, then the key to look up; one head, C = {}, W ~ N(0, "
+      "1/fan_in), AdamW at {} under every scale, batches of {}. steps: until {} of {} fresh "
+      "examples are right, checked every {} steps; nan: not within {}. accuracy: on {} other "
+      "examples. H, gain and dead rows: of the queries that are scored, at step 0, halfway and at "
+      "the end. With several seeds, the lines below give the median.",
       s.pairs, s.symbols, s.symbols, s.width, report::significant(s.learning_rate, 2), s.batch_size,
       report::percent(kLearnt), kCheckBatch, kCheckEvery, s.max_iters,
       report::grouped(kFinalBatch))};

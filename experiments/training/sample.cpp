@@ -100,16 +100,17 @@ class Sample : public Experiment {
 void Sample::add_options(Options& options) {
   options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
   options.text("--prompt", prompt_,
-               "what the text begins with; else a new line, or for a task one of its questions");
-  options.integer("--num-samples", num_samples_, 1, 1'000'000, "texts, each of other draws");
+               "beginning of the text; without it, a new line, or for a task one of its questions");
+  options.integer("--num-samples", num_samples_, 1, 1'000'000,
+                  "number of texts, each drawn independently");
   options.integer("--max-new-tokens", max_new_tokens_, 0, 1'000'000,
-                  "tokens after the prompt; fewer where a task's answer ends");
+                  "maximum number of tokens after the prompt; fewer where a task's answer ends");
   options.number("--temperature", sampling_.temperature, 0, 1e30,
-                 "divides the logits of all tokens; 0: always the most likely token");
+                 "divisor of the logits; 0: always the most likely token");
   options.integer("--top-k", sampling_.top_k, 0, 1'000'000'000,
-                  "draws from so many of the most likely tokens; 0: from all");
+                  "draw only from the N most likely tokens; 0: from all");
   options.number("--top-p", sampling_.top_p, 0, 1,
-                 "draws from the fewest tokens that hold this share of the probability");
+                 "draw only from the fewest tokens that hold this share of the probability");
 }
 
 /// Questions as validation asks them.

@@ -72,20 +72,21 @@ class Summary : public Experiment {
 void Summary::add_options(Options& options) {
   std::vector<std::string> presets = {"none"};
   for (const Preset& preset : kSummaryPresets) presets.push_back(preset.name);
-  options.choice("--preset", preset_, presets, "a known model; other options win over it");
-  options.text("--out-dir", out_dir_, "folder of a run whose model it is, instead of a preset",
+  options.choice("--preset", preset_, presets,
+                 "known model to start from; other options override it");
+  options.text("--out-dir", out_dir_, "folder of a run whose model to show, instead of a preset",
                "FOLDER");
-  options.integer("--n-layer", n_layer_, 1, 1000, "blocks with two branches, of channels each");
-  options.integer("--n-head", n_head_, 1, 100'000, "heads; they divide n-embd");
+  options.integer("--n-layer", n_layer_, 1, 1000, "number of blocks");
+  options.integer("--n-head", n_head_, 1, 100'000, "heads; must divide n-embd");
   options.integer("--n-embd", n_embd_, 1, 100'000, "channels");
-  options.integer("--block-size", block_size_, 1, 1'000'000, "tokens the model sees");
-  options.integer("--vocab-size", vocab_size_, 1, 1'000'000'000, "different tokens");
-  options.toggle("--bias", bias_, "biases in Linear and LayerNorm");
-  options.toggle("--untied", untied_, "a head of its own instead of the token embedding");
-  options.toggle("--qk-norm", qk_norm_, "LayerNorm of queries and keys");
+  options.integer("--block-size", block_size_, 1, 1'000'000, "context length in tokens");
+  options.integer("--vocab-size", vocab_size_, 1, 1'000'000'000, "number of different tokens");
+  options.toggle("--bias", bias_, "use biases in Linear and LayerNorm");
+  options.toggle("--untied", untied_,
+                 "give the head its own weights instead of the token embedding's");
+  options.toggle("--qk-norm", qk_norm_, "apply LayerNorm to queries and keys");
   options.number("--dropout", dropout_, 0, 1, "share of activations dropped in training");
-  options.integer("--batch-size", batch_size_, 1, 1'000'000,
-                  "sequences (rows) that a step keeps activations of");
+  options.integer("--batch-size", batch_size_, 1, 1'000'000, "sequences per training step");
   options.choice("--optimizer", optimizer_, {"adamw", "adam", "sgd"}, "update rule");
 }
 
@@ -142,7 +143,7 @@ std::string Summary::tree(const std::vector<Layer>& layers) const {
                        report::fitted(what, 34), output, parameters, flops, kept);
   };
   std::string out = line("", "", "output", "parameters", "FLOPs", "kept");
-  const std::string others = n_layer_ > 1 ? fmt::format(", and {} more alike", n_layer_ - 1) : "";
+  const std::string others = n_layer_ > 1 ? fmt::format(", and {} more like it", n_layer_ - 1) : "";
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i];
     const bool is_block = layer.name.starts_with("h."), is_first = layer.name.starts_with("h.0");
@@ -164,12 +165,12 @@ std::vector<std::string> Summary::notes(const LayerTotal& all, double item) cons
   const double kept = all.kept * static_cast<double>(batch_size_);
   const double state = averages() * weights;
   return {
-      fmt::format("{} parameters; {} FLOPs a forward of {} tokens, 2 m n k for a product of (m, k) "
-                  "and (k, n), and only products counted; backward takes twice that. output is of "
-                  "one sequence, kept what backward needs of it.",
+      fmt::format("{} parameters; {} FLOPs per forward pass of {} tokens, counting only matrix "
+                  "products, 2 m n k for (m, k) times (k, n); backward takes twice that. output: "
+                  "the shape for one sequence. kept: what backward needs of it.",
                   report::grouped(all.parameters), count_text(all.flops), block_size_),
       fmt::format("Memory of a step with batch size {}: parameters {}, gradients {}, state of {} "
-                  "{}, kept activations {}; {} in all.",
+                  "{}, kept activations {}; {} in total.",
                   batch_size_, bytes_text(weights), bytes_text(weights), optimizer_,
                   bytes_text(state), bytes_text(kept), bytes_text(2 * weights + state + kept))};
 }

@@ -71,8 +71,7 @@ Task make_add(const TaskOptions& options) {
   const Index digits = in_range("add", "length", options.length.value_or(2), 1, kMaxLength);
   if (options.symbols)
     throw cli::UsageError(
-        fmt::format("task add: symbols: it has the ten digits and takes no other "
-                    "number, got {}",
+        fmt::format("task add: symbols: expected none, as add always has ten digits, got {}",
                     *options.symbols));
   std::vector<std::string> vocabulary = {"0", "1", "2", "3", "4", "5",
                                          "6", "7", "8", "9", "+", "="};
@@ -139,7 +138,7 @@ std::span<const std::string> task_names() {
 Task make_task(std::string_view name, const TaskOptions& options) {
   for (const Maker& maker : kMakers)
     if (maker.name == name) return maker.make(options);
-  throw cli::UsageError(fmt::format("unknown task {}{}; there are {}", report::quote(name),
+  throw cli::UsageError(fmt::format("unknown task {}{} (tasks: {})", report::quote(name),
                                     report::did_you_mean(name, task_names()),
                                     report::join(task_names(), ", ")));
 }

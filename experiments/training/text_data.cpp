@@ -81,16 +81,14 @@ TextData::TextData(std::string_view text, CharTokenizer tokenizer, Index block_s
       train_size_(static_cast<Index>(tokens_.size()) * 9 / 10) {
   const auto size = static_cast<Index>(tokens_.size());
   if (size <= block_size)
-    throw cli::DataError(fmt::format("data has {} tokens, block size {} needs at least {}", size,
-                                     block_size, block_size + 1));
+    throw cli::DataError(fmt::format("data has {} tokens, but block size {} needs at least {}",
+                                     size, block_size, block_size + 1));
   for (const Split split : {Split::train, Split::validation}) {
     const auto part = static_cast<Index>(tokens(split).size());
     if (part <= block_size)
-      throw cli::DataError(
-          fmt::format("data has {} tokens, {} of them to {}; block size {} needs at "
-                      "least {} there",
-                      size, part, split == Split::train ? "train on" : "validate by", block_size,
-                      block_size + 1));
+      throw cli::DataError(fmt::format(
+          "data has {} tokens, {} of them for {}, but block size {} needs at least {} there", size,
+          part, split == Split::train ? "training" : "validation", block_size, block_size + 1));
   }
 }
 

@@ -51,7 +51,7 @@ CharTokenizer CharTokenizer::from_vocabulary(std::vector<std::string> characters
       throw cli::DataError(fmt::format("vocabulary: expected one character as entry {}, got {}", i,
                                        report::quote(c)));
     if (i > 0 && !(characters[i - 1] < c))
-      throw cli::DataError(fmt::format("vocabulary: entry {}, {}, has to come after {}", i,
+      throw cli::DataError(fmt::format("vocabulary: entry {}, {}, must come after {}", i,
                                        report::quote(c), report::quote(characters[i - 1])));
   }
   CharTokenizer tokenizer;

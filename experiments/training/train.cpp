@@ -93,10 +93,11 @@ class Train : public Experiment {
 void Train::add_options(Options& options) {
   std::vector<std::string> presets = kPresets;
   presets.insert(presets.begin(), "none");
-  options.choice("--preset", preset_, presets, "options in one word; others win over it");
+  options.choice("--preset", preset_, presets,
+                 "a set of options by name; other options override it");
   options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
-  options.toggle("--resume", resume_, "go on where the run in --out-dir stopped");
-  options.toggle("--overwrite", overwrite_, "begin anew where --out-dir holds a run");
+  options.toggle("--resume", resume_, "continue the run in --out-dir where it stopped");
+  options.toggle("--overwrite", overwrite_, "replace the run that --out-dir holds");
   config_.add_to(options);
 }
 
@@ -117,16 +118,16 @@ void Train::validate(const Run&) {
   config_.validate();
   if (!resume_) config_.refuse_idle();
   if (preset_ != "none" && config_.data.empty()) {
-    throw UsageError(fmt::format("--preset {}: expected --data FILE with a text", preset_));
+    throw UsageError(fmt::format("--preset {} needs a text: expected --data FILE", preset_));
   }
   if (resume_ && preset_ != "none") {
-    throw UsageError("--resume and --preset: expected one of them; a run keeps its options");
+    throw UsageError("--resume cannot be combined with --preset: a run keeps its options");
   }
   if (resume_) config_.require_same_run(stored_);
-  if (resume_ && overwrite_) throw UsageError("--resume and --overwrite: expected one of them");
+  if (resume_ && overwrite_) throw UsageError("--resume cannot be combined with --overwrite");
   if (!resume_ && !overwrite_ && RunFolder(out_dir_).has_checkpoint()) {
     throw UsageError(fmt::format(
-        "--out-dir: {} holds a run already; --resume goes on with it, --overwrite begins anew",
+        "--out-dir: {} already holds a run; --resume continues it, --overwrite replaces it",
         report::quote(out_dir_)));
   }
 }
@@ -142,7 +143,7 @@ Report Train::run(const Run& run) {
     finish(run);
   } catch (const cli::Interrupted&) {  // between two iterations, always
     save();
-    run.say(fmt::format("stopped after {} iterations; --resume goes on", trainer_->iteration()));
+    run.say(fmt::format("stopped after {} iterations; --resume continues", trainer_->iteration()));
     throw;
   }
   return std::move(report_);
@@ -162,7 +163,7 @@ void Train::begin(const Run& run) {
   folder.write("config.json", config_.json(run.seed, run.dtype) + '\n');
   first_ = trainer_->iteration();
   if (first_ >= last_ && resume_) {
-    run.say(fmt::format("the run has {} iterations already; --max-iters is {}", first_, last_));
+    run.say(fmt::format("the run already has {} iterations; --max-iters is {}", first_, last_));
   }
   log_ = std::make_unique<MetricsLog>(folder, first_);
   report_ = {};
@@ -282,8 +283,7 @@ void Train::finish(const Run& run) {
   for (const Floor& floor : source_->floors()) {
     floors += fmt::format("{}{} {:.3f}", floors.empty() ? "" : ", ", floor.name, floor.loss);
   }
-  report_.notes.push_back("Loss in nats a token; what knows less of the data reaches: " + floors +
-                          ".");
+  report_.notes.push_back("Loss in nats per token; baselines without a network: " + floors + ".");
   report_.notes.push_back(
       fmt::format("{} parameters, {}.", report::grouped(model.parameter_count()), speed()));
   report_.notes.push_back(fmt::format("The run is in {}; gradlab sample --out-dir {} writes more.",

@@ -29,43 +29,45 @@ void for_each(Config& c, F&& f) {
   };
   using Names = std::vector<std::string>;
   f("--task", c.task, Names(task_names().begin(), task_names().end()),
-    "what to learn, without a file [copy]");
-  f("--data", c.data, "FILE", "UTF-8 text to learn instead, character by character");
+    "task to learn, which needs no file [copy]");
+  f("--data", c.data, "FILE", "UTF-8 text to learn instead of a task, character by character");
   f("--task-length", c.task_length, Sizes{0, 1000},
-    "items of a task's sequence (digits of add); 0: its own");
-  f("--task-symbols", c.task_symbols, Sizes{0, 1000}, "different items of a task; 0: its own");
-  f("--n-layer", c.n_layer, Sizes{1, 1000}, "blocks");
-  f("--n-head", c.n_head, Sizes{1, 100000}, "heads; they divide n-embd");
+    "length of a task's sequence (digits for add); 0: the task's default");
+  f("--task-symbols", c.task_symbols, Sizes{0, 1000},
+    "number of different symbols; 0: the task's default");
+  f("--n-layer", c.n_layer, Sizes{1, 1000}, "number of blocks");
+  f("--n-head", c.n_head, Sizes{1, 100000}, "heads; must divide n-embd");
   f("--n-embd", c.n_embd, Sizes{1, 100000}, "channels");
-  f("--block-size", c.block_size, Sizes{1, 1000000}, "tokens the model sees, with --data");
+  f("--block-size", c.block_size, Sizes{1, 1000000}, "context length in tokens, only with --data");
   f("--dropout", c.dropout, Range{0, 1}, "share of activations dropped in training");
-  f("--bias", c.bias, "", "biases in Linear and LayerNorm");
-  f("--untied", c.untied, "", "a head of its own instead of the token embedding");
+  f("--bias", c.bias, "", "use biases in Linear and LayerNorm");
+  f("--untied", c.untied, "", "give the head its own weights instead of the token embedding's");
   f("--scale", c.scale, "SCALE", "factor of the scores: none, sqrt_dk, dk or a number");
-  f("--qk-norm", c.qk_norm, "", "LayerNorm of queries and keys");
-  f("--norm", c.norm, Names{"pre", "post"}, "LayerNorm before or after the branches");
+  f("--qk-norm", c.qk_norm, "", "apply LayerNorm to queries and keys");
+  f("--norm", c.norm, Names{"pre", "post"}, "LayerNorm before each branch, or after it is added");
   f("--gelu", c.gelu, Names{"erf", "tanh"}, "form of gelu");
   f("--optimizer", c.optimizer, Names{"adamw", "adam", "sgd"}, "update rule");
-  f("--batch-size", c.batch_size, Sizes{1, 1000000}, "sequences a (micro-)batch");
+  f("--batch-size", c.batch_size, Sizes{1, 1000000}, "sequences per micro-batch");
   f("--gradient-accumulation-steps", c.gradient_accumulation_steps, Sizes{1, 10000},
-    "micro-batches an iteration");
-  f("--max-iters", c.max_iters, Sizes{0, 100000000}, "iterations in all");
-  f("--learning-rate", c.learning_rate, Range{0, 1e6}, "peak rate");
-  f("--min-lr", c.min_lr, Range{0, 1e6}, "rate at the end of the decay");
-  f("--schedule", c.schedule, Names{"constant", "linear", "cosine"}, "decay of the rate");
-  f("--warmup-iters", c.warmup_iters, Sizes{0, 100000000}, "iterations of rising rate");
+    "micro-batches per iteration");
+  f("--max-iters", c.max_iters, Sizes{0, 100000000}, "total number of iterations");
+  f("--learning-rate", c.learning_rate, Range{0, 1e6}, "peak learning rate");
+  f("--min-lr", c.min_lr, Range{0, 1e6}, "learning rate at the end of the decay");
+  f("--schedule", c.schedule, Names{"constant", "linear", "cosine"}, "decay of the learning rate");
+  f("--warmup-iters", c.warmup_iters, Sizes{0, 100000000}, "iterations of rising learning rate");
   f("--lr-decay-iters", c.lr_decay_iters, Sizes{0, 100000000},
     "iteration at which the decay ends; 0: max-iters");
-  f("--weight-decay", c.weight_decay, Range{0, kNoLimit}, "of matrices and embeddings");
-  f("--beta1", c.beta1, Range{0, 0.999999}, "Adam's average of gradients");
-  f("--beta2", c.beta2, Range{0, 0.999999999}, "Adam's average of their squares");
-  f("--momentum", c.momentum, Range{0, 0.999999}, "of sgd");
-  f("--grad-clip", c.grad_clip, Range{0, kNoLimit}, "largest gradient norm; 0: any");
+  f("--weight-decay", c.weight_decay, Range{0, kNoLimit},
+    "weight decay of matrices and embeddings");
+  f("--beta1", c.beta1, Range{0, 0.999999}, "decay rate of Adam's average of gradients");
+  f("--beta2", c.beta2, Range{0, 0.999999999}, "decay rate of Adam's average of squared gradients");
+  f("--momentum", c.momentum, Range{0, 0.999999}, "momentum of sgd");
+  f("--grad-clip", c.grad_clip, Range{0, kNoLimit}, "largest gradient norm; 0: no clipping");
   f("--eval-interval", c.eval_interval, Sizes{1, 100000000},
     "iterations between evaluations, each with a checkpoint");
-  f("--eval-iters", c.eval_iters, Sizes{1, 1000000}, "batches an evaluation takes");
+  f("--eval-iters", c.eval_iters, Sizes{1, 1000000}, "batches per evaluation");
   f("--watch", c.watch, Sizes{0, 100000000},
-    "iterations between looks at every head and parameter; 0: never");
+    "iterations between statistics of every head and parameter; 0: never");
 }
 
 std::string as_text(const std::string& value) { return value; }
@@ -121,7 +123,7 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
       json.at(key).get_to(member);
     } catch (const nlohmann::json::exception&) {
       throw cli::DataError(
-          fmt::format("{}: its config has no usable {}", shown, report::quote(key)));
+          fmt::format("{}: its config has no valid {}", shown, report::quote(key)));
     }
   };
   for_each(stored.config, [&](const char* flag, auto& member, const auto&, const char*) {
@@ -167,8 +169,9 @@ void TrainConfig::require_same_run(const TrainConfig& other) const {
   for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
     const std::string &before = theirs[i++].second, now = text(member);
     if (before == now || std::ranges::count(kFixed, std::string_view(flag)) == 0) return;
-    throw cli::UsageError(fmt::format("{}: the run that --resume goes on with has {}, got {}", flag,
-                                      report::quote(before), report::quote(now)));
+    throw cli::UsageError(
+        fmt::format("{}: expected {}, as in the run that --resume continues, got {}", flag,
+                    report::quote(before), report::quote(now)));
   });
 }
 
@@ -179,14 +182,14 @@ void TrainConfig::refuse_idle() const {
     if (idle) throw cli::UsageError(fmt::format("{}: {}", flag, why));
   };
   const bool text = !c.data.empty(), sgd = c.optimizer == "sgd";
-  refuse_if(text && !c.task.empty(), "--task", "expected --task or --data, got both");
-  refuse_if(text && c.task_length > 0, "--task-length", "a text of --data has none");
-  refuse_if(text && c.task_symbols > 0, "--task-symbols", "a text of --data has none");
+  refuse_if(text && !c.task.empty(), "--task", "cannot be combined with --data");
+  refuse_if(text && c.task_length > 0, "--task-length", "cannot be combined with --data");
+  refuse_if(text && c.task_symbols > 0, "--task-symbols", "cannot be combined with --data");
   refuse_if(!text && c.block_size != standard.block_size, "--block-size",
-            "a task has its own; it is for --data");
-  refuse_if(!sgd && c.momentum != standard.momentum, "--momentum", "only --optimizer sgd has it");
-  refuse_if(sgd && c.beta1 != standard.beta1, "--beta1", "--optimizer sgd has none");
-  refuse_if(sgd && c.beta2 != standard.beta2, "--beta2", "--optimizer sgd has none");
+            "needs --data; a task sets its own");
+  refuse_if(!sgd && c.momentum != standard.momentum, "--momentum", "needs --optimizer sgd");
+  refuse_if(sgd && c.beta1 != standard.beta1, "--beta1", "cannot be combined with --optimizer sgd");
+  refuse_if(sgd && c.beta2 != standard.beta2, "--beta2", "cannot be combined with --optimizer sgd");
 }
 
 void TrainConfig::validate() const {

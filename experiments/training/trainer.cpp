@@ -138,7 +138,7 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
     throw cli::DataError(fmt::format("{} does not fit: {}", shown, why));
   };
   if (checkpoint.vocabulary != source_.vocabulary()) {
-    refuse(fmt::format("its vocabulary of {} is not that of the data, of {}",
+    refuse(fmt::format("its vocabulary of {} differs from the data's, of {}",
                        checkpoint.vocabulary.size(), source_.vocabulary().size()));
   }
   try {

@@ -48,7 +48,7 @@ json parsed(std::string_view text) {
     if (event == Event::array_start && depth < 2)
       refuse("{}: expected an object, got a list", tensor);
     if (event == Event::array_start && depth == 2) numbers = 0;
-    if (depth > 4) refuse("{}: lists and objects too deep in each other", tensor);
+    if (depth > 4) refuse("{}: lists and objects are nested too deeply", tensor);
     if (depth == 3 && ++numbers > Shape::kMaxRank)
       refuse("{}: expected at most {} numbers in a list, got more", tensor, +Shape::kMaxRank);
     if (event != Event::key) return true;
@@ -61,9 +61,9 @@ json parsed(std::string_view text) {
   try {
     return json::parse(text.begin(), text.end(), look);
   } catch (const json::parse_error& error) {
-    refuse("header: no JSON at its byte {}", error.byte);
+    refuse("header: not JSON at byte {}", error.byte);
   } catch (const json::out_of_range&) {
-    refuse("{}: a number beyond all range", tensor);
+    refuse("{}: a number is out of range", tensor);
   }
 }
 
@@ -94,7 +94,7 @@ std::uint64_t checked_bytes(const std::string& what, const std::vector<std::uint
   auto bytes = static_cast<std::int64_t>(encoding.bytes);
   for (const std::uint64_t size : sizes) {
     if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes))
-      refuse("{}: [{}] is beyond 63 bits of bytes", what, fmt::join(sizes, ", "));
+      refuse("{}: [{}] needs more bytes than fit into 63 bits", what, fmt::join(sizes, ", "));
   }
   return std::count(sizes.begin(), sizes.end(), 0u) > 0 ? 0 : static_cast<std::uint64_t>(bytes);
 }
@@ -121,7 +121,8 @@ std::map<std::string, std::string> metadata_of(const json& texts) {
   if (!texts.is_object()) refuse("{}: expected an object, got {}", kMetadata, shown(texts));
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : texts.items()) {
-    if (!text.is_string()) refuse("metadata {}: expected a text, got {}", quote(key), shown(text));
+    if (!text.is_string())
+      refuse("metadata {}: expected a string, got {}", quote(key), shown(text));
     metadata[key] = text.get<std::string>();
   }
   return metadata;

@@ -85,8 +85,8 @@ Safetensors to_safetensors(const TrainingState& state) {
   Safetensors content{state.model, {}};
   for (const auto& [name, tensor] : state.model) {
     if (starts_with(name, kOptimizer)) {
-      throw DataError(
-          fmt::format("model tensor {}: '{}' is for the optimizer's", quote(name), kOptimizer));
+      throw DataError(fmt::format("model tensor {}: names that begin with '{}' are the optimizer's",
+                                  quote(name), kOptimizer));
     }
   }
   for (const auto& [name, tensor] : state.optimizer) {

@@ -158,7 +158,7 @@ TEST(Optim, ParametersThatAreRefused) {
       [&] {
         Adam({p, q, NamedParameter{"r", p.tensor}});
       },
-      ThrowsMessage<ValueError>("Adam: 'r' is 'p' once more"));
+      ThrowsMessage<ValueError>("Adam: 'r' and 'p' are the same parameter"));
   EXPECT_THAT(
       [&] {
         AdamW({p, NamedParameter{"p", q.tensor}});

@@ -86,7 +86,7 @@ TEST(ReachCommand, RefusesWhatCannotMove) {
       {{"--position", "8"}, "error: --position: expected less than --seq-len 8, got 8\n"},
       {{"--delta", "0"}, "error: --delta: expected a number in [1e-06, 1000000], got '0'\n"},
       {{"--delta", "1e-4", "--dtype", "f32"},
-       "error: --delta: expected at least 0.001 under --dtype f32, got 0.0001\n"},
+       "error: --delta: expected at least 0.001 with --dtype f32, got 0.0001\n"},
       {{"--n-head", "3"}, "error: --n-head 3 does not divide --n-embd 64\n"},
   };
   for (const auto& c : cases) {

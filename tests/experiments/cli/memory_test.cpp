@@ -26,7 +26,7 @@ TEST(Memory, TheMessageHasBothNumbers) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "these sizes need 4398046511104 bytes (4.4 TB), more than 80 % of the 20 GB of "
-                 "memory here");
+                 "memory available here");
   }
 }
 

@@ -135,7 +135,7 @@ TEST(Lesson, OtherMeasurementsGiveOtherVerdicts) {
             Verdict::wrong);
   EXPECT_EQ(verdict("module_init", [](F& f) { f.unscaled.saturated_rows = 1; }), Verdict::wrong);
   EXPECT_EQ(report_of(with([](F& f) { f.module.output = {2}; }), {}).failure,
-            "1 of 16 verdicts are not what theory says: shape");
+            "1 of 16 verdicts contradict theory: shape");
 }
 
 TEST(Lesson, CountsTheParametersOfGpt2) {

@@ -133,7 +133,8 @@ TEST(Checkpoint, MetadataThatIsWrong) {
     EXPECT_THAT(refusal("gradlab.config", config), HasSubstr("expected a JSON object, got"));
   EXPECT_THAT(refusal("gradlab.vocabulary", "{}"), HasSubstr("expected a JSON list, got '{}'"));
   for (const char* list : {"[1]", "[[256]]", "[[-1]]", "[[1.0]]", "[null]", "[[[1]]]"})
-    EXPECT_THAT(refusal("gradlab.vocabulary", list), HasSubstr("expected texts or lists of bytes"));
+    EXPECT_THAT(refusal("gradlab.vocabulary", list),
+                HasSubstr("expected strings or lists of bytes"));
   for (const char* state : {"", "1", "1 ", " 1", "1 2 3", "-1 0", "18446744073709551616 0"})
     EXPECT_THAT(refusal("gradlab.generator.g", state),
                 HasSubstr("'gradlab.generator.g': expected two whole numbers, got"));

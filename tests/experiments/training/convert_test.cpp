@@ -83,7 +83,7 @@ TEST_F(Convert, RefusesInOneLine) {
   EXPECT_THAT(error({}), HasSubstr("2 error: --input: expected"));
   EXPECT_THAT(error({"--input", foreign_, "--output", back_}), HasSubstr("2 error: --n-head"));
   EXPECT_THAT(error({"--to", "gpt2", "--input", ours_, "--output", ours_}),
-              HasSubstr("exists already; --overwrite replaces it"));
+              HasSubstr("already exists; --overwrite replaces it"));
   EXPECT_THAT(error({"--input", foreign_, "--output", back_, "--n-head", "2"}),
               HasSubstr("4 error: cannot read"));
   EXPECT_THAT(error({"--input", ours_ + "/model.safetensors", "--output", back_, "--n-head", "2"}),
@@ -94,7 +94,7 @@ TEST_F(Convert, RefusesInOneLine) {
   const std::string unscaled = folder_ / "unscaled";
   test::train(unscaled, {"--scale", "none"});
   EXPECT_THAT(error({"--to", "gpt2", "--input", unscaled, "--output", foreign_, "--overwrite"}),
-              HasSubstr("has scale none; nanoGPT and GPT-2 know only sqrt_dk"));
+              HasSubstr("has scale none; nanoGPT and GPT-2 support only sqrt_dk"));
 }
 
 }  // namespace

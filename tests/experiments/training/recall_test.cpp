@@ -129,7 +129,7 @@ TEST(Recall, SaysTheSameForAnyThreadCount) {
 
 TEST(Recall, RefusesWhatItCannotRun) {
   EXPECT_EQ(in_process({"recall", "--pairs", "20"}).err,
-            "error: --pairs: expected at most --symbols 16, as no key comes twice, got 20\n");
+            "error: --pairs: expected at most --symbols 16, as no key repeats, got 20\n");
   EXPECT_EQ(in_process({"recall", "--scale", "half"}).code, 2);
   EXPECT_EQ(in_process({"recall", "--dk", "0"}).code, 2);
 }

@@ -95,10 +95,10 @@ TEST(TextData, TooShort) {
               ThrowsMessage<cli::DataError>("data has 5 tokens, block size 8 needs at least 9"));
   EXPECT_THAT([] { TextData("", 1); },
               ThrowsMessage<cli::DataError>("data has 0 tokens, block size 1 needs at least 2"));
-  EXPECT_THAT(
-      [] { TextData(letters(70), 7); },
-      ThrowsMessage<cli::DataError>("data has 70 tokens, 7 of them to validate by; block size 7 "
-                                    "needs at least 8 there"));
+  EXPECT_THAT([] { TextData(letters(70), 7); },
+              ThrowsMessage<cli::DataError>(
+                  "data has 70 tokens, 7 of them for validation, but block size 7 "
+                  "needs at least 8 there"));
   EXPECT_NO_THROW(TextData(letters(70), 6));
   EXPECT_NO_THROW(TextData("héllo wörld, héllo!", 1));
   EXPECT_THROW(TextData("hello", CharTokenizer("hel"), 1), cli::DataError);  // no o

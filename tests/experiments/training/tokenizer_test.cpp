@@ -78,8 +78,8 @@ TEST(Tokenizer, AVocabularyThatIsNoneIsRefused) {
   refused({""}, "entry 0, got ''");
   refused({"\xff"}, "entry 0");
   refused({std::string(1, '\0')}, "entry 0");
-  refused({"b", "a"}, "entry 1, 'a', has to come after 'b'");
-  refused({"a", "a"}, "has to come after");
+  refused({"b", "a"}, "entry 1, 'a', must come after 'b'");
+  refused({"a", "a"}, "must come after");
 }
 
 }  // namespace

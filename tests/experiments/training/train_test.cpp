@@ -70,7 +70,7 @@ TEST(Train, LeavesARunFolder) {
   const Outcome outcome = in_process(tiny(folder / "run", {"--max-iters", "20"}));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("iter 20: train loss"));
-  EXPECT_THAT(outcome.out, HasSubstr("what knows less of the data reaches: uniform"));
+  EXPECT_THAT(outcome.out, HasSubstr("baselines without a network: uniform"));
   const std::string config = test::contents(folder / "run/config.json");
   EXPECT_EQ(nlohmann::json::parse(config)["n-embd"], 8);
   EXPECT_THAT(test::contents(folder / "run/samples.txt"), HasSubstr(" -> "));
@@ -204,8 +204,9 @@ void expect_refusal(const Words& words, int code, const std::string& text) {
 TEST(Train, RefusesToLoseARun) {
   const Folder folder;
   run(folder / "run", {"--max-iters", "1"});
-  expect_refusal(tiny(folder / "run"), 2, "--resume goes on with it, --overwrite begins anew");
-  expect_refusal(tiny(folder / "run", {"--resume", "--overwrite"}), 2, "expected one of them");
+  expect_refusal(tiny(folder / "run"), 2, "--resume continues it, --overwrite replaces it");
+  expect_refusal(tiny(folder / "run", {"--resume", "--overwrite"}), 2,
+                 "cannot be combined with --overwrite");
   expect_refusal({"train", "--resume", "--out-dir", folder / "none"}, 2, "found no");
   run(folder / "run", {"--max-iters", "2", "--overwrite"});
 }
@@ -224,7 +225,7 @@ TEST(Train, RefusesOptionsThatDoNotFit) {
   expect_refusal({"train", "--out-dir", folder / "x", "--block-size", "9"}, 2,
                  "--block-size: a task");
   expect_refusal({"train", "--out-dir", folder / "x", "--task", "sort", "--data", "x"}, 2,
-                 "--task: expected --task or --data, got both");
+                 "--task: cannot be combined with --data");
   expect_refusal({"train", "--out-dir", folder / "x", "--scale", "rt"}, 2,
                  "--scale: expected none");
   expect_refusal({"train", "--out-dir", folder / "x", "--drop-out", "0.1"}, 2,
@@ -270,7 +271,7 @@ TEST(Train, OfADamagedCheckpointIsRefused) {
     return more;
   };
   expect_refusal(with({"--n-embd", "16"}), 2,
-                 "the run that --resume goes on with has '8', got '16'");
+                 "expected '8', as in the run that --resume continues, got '16'");
   expect_refusal(with({"--task", "sort"}), 2, "--task: the run");
   expect_refusal(with({"--preset", "shakespeare-cpu", "--data", "x"}), 2,
                  "a run keeps its options");
@@ -288,7 +289,7 @@ TEST(Train, SavesWhenInterrupted) {
         kill(pid, SIGINT);
       });
   EXPECT_EQ(outcome.code, 130);
-  EXPECT_THAT(outcome.err, HasSubstr("--resume goes on"));
+  EXPECT_THAT(outcome.err, HasSubstr("--resume continues"));
   EXPECT_THAT(outcome.err, HasSubstr("error: interrupted"));
   EXPECT_GT(load_checkpoint(path).step, 0);
   const auto metrics = lines_of(folder / "run/metrics.jsonl");

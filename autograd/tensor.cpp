@@ -25,6 +25,10 @@ Index Tensor::size(int dim) const { return shape()[shape().axis(dim, "size")]; }
 
 double Tensor::item() const {
   if (numel() != 1) fail<ShapeError>("item: expected one element, got shape {}", shape().str());
+  if (dtype() == DType::dual) {
+    fail<DTypeError>("item: {} is no double; value_of and tangent_of give its parts",
+                     to_string(*this));
+  }
   return data().at(0);
 }
 
@@ -103,8 +107,8 @@ namespace {
 
 // value as a T: integers and masks take only what they hold exactly.
 template <class T>
-T element(double value) {
-  if constexpr (!std::is_floating_point_v<T>) {
+T element(Wide<T> value) {
+  if constexpr (std::is_integral_v<T>) {
     const bool fits =
         std::is_same_v<T, bool> ? value == 0 || value == 1 : value >= -0x1p53 && value <= 0x1p53;
     if (!fits || value != std::floor(value)) {
@@ -136,13 +140,15 @@ void update_slice(Tensor& tensor, int axis, Index index, F f) {
 
 void SliceRef::operator+=(double value) {
   update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
-    x = element<std::remove_reference_t<decltype(x)>>(static_cast<double>(x) + value);
+    using T = std::remove_reference_t<decltype(x)>;
+    x = element<T>(static_cast<Wide<T>>(x) + value);
   });
 }
 void SliceRef::operator-=(double value) { *this += -value; }
 void SliceRef::operator*=(double value) {
   update_slice(tensor_, axis_, index_, [value](auto& x, Index) {
-    x = element<std::remove_reference_t<decltype(x)>>(static_cast<double>(x) * value);
+    using T = std::remove_reference_t<decltype(x)>;
+    x = element<T>(static_cast<Wide<T>>(x) * value);
   });
 }
 void SliceRef::operator=(double value) {

@@ -54,7 +54,8 @@ class Tensor {
     for (int i = 0; i < N; ++i) sizes[i] = shape()[i];
     return sizes;
   }
-  // Both as a double, which rounds an i64 beyond 2^53: data().read<std::int64_t>() does not.
+  // Both as a double, which rounds an i64 beyond 2^53: data().read<std::int64_t>() does not. A dual
+  // number is two doubles: DTypeError.
   double item() const;                                  // the value of a one-element tensor
   double at(std::initializer_list<Index> index) const;  // one element; negative counts from the end
   std::string op() const;                               // "softmax"; "" for a leaf

@@ -24,6 +24,10 @@ class Printer {
 
  private:
   std::string number(Index at) const {
+    if (t_.dtype() == DType::dual) {
+      const Dual d = t_.data().read<Dual>()[static_cast<std::size_t>(at)];
+      return fmt::format("{:.5g} + {:.5g} e", d.value, d.tangent);
+    }
     const double v = t_.data().at(at);
     if (t_.dtype() == DType::b8) return v != 0 ? "true" : "false";
     if (t_.dtype() == DType::i64) {

@@ -74,7 +74,7 @@ void Adam::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
   const double keep = decay_ == Decay::decoupled ? 1.0 - group.lr * decay : 1.0;
   const double rate = group.lr / (1.0 - std::pow(betas_[0], t));
   const double root = 1.0 / std::sqrt(1.0 - std::pow(betas_[1], t));
-  autograd::dispatch_float(p.dtype(), "Adam", [&](auto tag) {
+  autograd::dispatch_real(p.dtype(), "Adam", [&](auto tag) {
     using T = decltype(tag);
     const AdamStep<T> step = {.l2 = T(l2),
                               .keep = T(keep),

@@ -13,7 +13,7 @@ namespace {
 void scale_grad(Tensor parameter, double factor) {
   Tensor grad = parameter.grad();
   parameter.zero_grad();
-  autograd::dispatch_float(grad.dtype(), "clip_grad_norm", [&](auto tag) {
+  autograd::dispatch_real(grad.dtype(), "clip_grad_norm", [&](auto tag) {
     using T = decltype(tag);
     grad.write<T>([&](std::span<T> g) {
       autograd::parallel_for(grad.numel(), autograd::elements_per_piece(),

@@ -48,7 +48,7 @@ SGD::SGD(std::vector<NamedParameter> parameters, const SGDOptions& options)
 
 void SGD::update(Tensor& p, const Tensor& grad, std::span<Tensor> slots,
                  const GroupOptions& group) {
-  autograd::dispatch_float(p.dtype(), "SGD", [&](auto tag) {
+  autograd::dispatch_real(p.dtype(), "SGD", [&](auto tag) {
     using T = decltype(tag);
     const SGDStep<T> step{T(group.lr), T(group.weight_decay), T(momentum_), nesterov_};
     const T* g = grad.data().read<T>().data();

@@ -31,6 +31,14 @@ To converted(From v) {
   return static_cast<To>(v);
 }
 
+// f(value, tangent) of each element of a dual array, as an array of f64.
+template <class F>
+Array part_of(const Array& a, F f) {
+  const std::span<const Dual> x = a.read<Dual>();
+  return Array::build<double>(
+      a.shape(), [&](std::span<double> y) { std::transform(x.begin(), x.end(), y.begin(), f); });
+}
+
 }  // namespace
 
 Ref<Buffer> Buffer::allocate(std::size_t bytes) {
@@ -79,6 +87,7 @@ template Array Array::from(std::span<const float>, const Shape&);
 template Array Array::from(std::span<const double>, const Shape&);
 template Array Array::from(std::span<const std::int64_t>, const Shape&);
 template Array Array::from(std::span<const bool>, const Shape&);
+template Array Array::from(std::span<const Dual>, const Shape&);
 
 // Row-major and contiguous, always: another shape of as many elements is the same memory.
 Array Array::reshape(const Shape& shape) const {
@@ -91,14 +100,23 @@ Array Array::reshape(const Shape& shape) const {
 
 Array Array::to(DType dtype) const {
   if (dtype == dtype_) return *this;
+  if (dtype_ == DType::dual) {
+    if (!is_float(dtype)) return value_of(*this).to(dtype);  // what is constant between jumps
+    fail<DTypeError>("to: {} would lose the tangent of dual; value_of and tangent_of say which",
+                     name(dtype));
+  }
   return dispatch_any(dtype_, [&](auto from_tag) {
     return dispatch_any(dtype, [&](auto to_tag) {
       using From = decltype(from_tag);
       using To = decltype(to_tag);
-      const std::span<const From> x = read<From>();
-      return build<To>(shape_, [&](std::span<To> y) {
-        std::transform(x.begin(), x.end(), y.begin(), [](From v) { return converted<To>(v); });
-      });
+      if constexpr (std::is_same_v<From, Dual>) {
+        return *this;  // never reached
+      } else {
+        const std::span<const From> x = read<From>();
+        return build<To>(shape_, [&](std::span<To> y) {
+          std::transform(x.begin(), x.end(), y.begin(), [](From v) { return converted<To>(v); });
+        });
+      }
     });
   });
 }
@@ -107,9 +125,39 @@ double Array::at(Index position) const {
   if (position < 0 || position >= numel()) {
     fail<ValueError>("at: expected a position in [0, {}), got {}", numel(), position);
   }
-  return dispatch_any(dtype_, [&](auto tag) {
-    return static_cast<double>(read<decltype(tag)>()[static_cast<std::size_t>(position)]);
+  return dispatch_any(dtype_, [&](auto tag) -> double {
+    const auto v = read<decltype(tag)>()[static_cast<std::size_t>(position)];
+    if constexpr (std::is_same_v<decltype(tag), Dual>) {
+      fail<DTypeError>(
+          "at: a dual number, here {} + {} e, is no double; value_of and tangent_of give its parts",
+          v.value, v.tangent);
+    } else {
+      return static_cast<double>(v);
+    }
   });
+}
+
+Array dual(const Array& value, const Array& tangent) {
+  if (value.dtype() != DType::f64 || tangent.dtype() != DType::f64) {
+    fail<DTypeError>("dual: expected a value and a tangent of f64, got {} and {}",
+                     name(value.dtype()), name(tangent.dtype()));
+  }
+  if (value.shape() != tangent.shape()) {
+    fail<ShapeError>("dual: expected a tangent of shape {}, got {}", value.shape().str(),
+                     tangent.shape().str());
+  }
+  const std::span<const double> v = value.read<double>(), t = tangent.read<double>();
+  return Array::build<Dual>(value.shape(), [&](std::span<Dual> x) {
+    std::transform(v.begin(), v.end(), t.begin(), x.begin(),
+                   [](double a, double b) { return Dual(a, b); });
+  });
+}
+
+Array value_of(const Array& a) {
+  return part_of(a, [](Dual x) { return x.value; });
+}
+Array tangent_of(const Array& a) {
+  return part_of(a, [](Dual x) { return x.tangent; });
 }
 
 void Array::check_dtype(DType wanted) const {

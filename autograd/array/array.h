@@ -77,9 +77,10 @@ class Array {
 
   /// The same elements under another shape of equal numel (shares memory); ShapeError otherwise.
   Array reshape(const Shape& shape) const;
-  /// Converted to another dtype; the same array if it already has it. A float to i64 truncates.
+  /// Converted to another dtype; the same array if it already has it. A float to i64 truncates. A
+  /// dual number does not become f32 or f64, which would lose its tangent: DTypeError.
   Array to(DType dtype) const;
-  /// One element as a double, by its row-major position in [0, numel).
+  /// One element as a double, by its row-major position in [0, numel). DTypeError if it is dual.
   double at(Index position) const;
   /// Whether both hold the same memory; for tests.
   bool shares_memory_with(const Array& other) const { return buffer_ == other.buffer_; }
@@ -94,6 +95,11 @@ class Array {
   DType dtype_;
   Ref<Buffer> buffer_;
 };
+
+/// Dual numbers from their parts, two f64 arrays of one shape, and the parts again.
+Array dual(const Array& value, const Array& tangent);
+Array value_of(const Array& a);
+Array tangent_of(const Array& a);
 
 /// Same shape, same dtype, same bits.
 bool bit_equal(const Array& a, const Array& b);

@@ -7,6 +7,7 @@ const char* name(DType dtype) {
     case DType::f32: return "f32";
     case DType::f64: return "f64";
     case DType::i64: return "i64";
+    case DType::dual: return "dual";
     case DType::b8: break;
   }
   return "b8";

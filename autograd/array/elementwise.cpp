@@ -73,6 +73,12 @@ void check_same_dtype(const Array& a, const Array& b, const char* op) {
   }
 }
 
+Pair in_one_dtype(const Array& a, const Array& b, const char* op) {
+  if (mixes_dual(a.dtype(), b.dtype())) return {a.to(DType::dual), b.to(DType::dual)};
+  check_same_dtype(a, b, op);
+  return {a, b};
+}
+
 Array operator+(const Array& a, const Array& b) {
   return zip(a, b, "add", [](auto x, auto y) { return x + y; });
 }
@@ -123,7 +129,10 @@ void check_mask(const Array& mask, const char* op) {
 
 Array where(const Array& mask, const Array& a, const Array& b) {
   check_mask(mask, "where");
-  check_same_dtype(a, b, "where");
+  if (a.dtype() != b.dtype()) {
+    const Pair same = in_one_dtype(a, b, "where");
+    return where(mask, same.a, same.b);
+  }
   const Shape shape = broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
   const Array m = expand(mask, shape), x = expand(a, shape), y = expand(b, shape);
   return dispatch_float(a.dtype(), "where", [&](auto tag) {
@@ -140,7 +149,8 @@ Array where(const Array& mask, const Array& a, const Array& b) {
 
 bool all_finite(const Array& a) {
   if (!is_float(a.dtype())) return true;
-  return dispatch_float(a.dtype(), "all_finite", [&](auto tag) {
+  if (a.dtype() == DType::dual) return all_finite(value_of(a)) && all_finite(tangent_of(a));
+  return dispatch_real(a.dtype(), "all_finite", [&](auto tag) {
     using T = decltype(tag);
     T zero = 0;  // x * 0 is NaN exactly for NaN and infinities
     for (const T x : a.read<T>()) zero += x * T(0);

@@ -94,10 +94,24 @@ Array zip_typed(const Array& a, const Array& b, const char* op, F& f) {
 /// DTypeError, in the name of `op`, unless both have the same dtype.
 void check_same_dtype(const Array& a, const Array& b, const char* op);
 
+/// Whether one is f64 and the other dual: beside dual numbers f64 ones are constants.
+inline bool mixes_dual(DType a, DType b) {
+  return (a == DType::f64 && b == DType::dual) || (a == DType::dual && b == DType::f64);
+}
+
+/// Both in one dtype: both dual where one is. DTypeError for any other mixture.
+struct Pair {
+  Array a, b;
+};
+Pair in_one_dtype(const Array& a, const Array& b, const char* op);
+
 /// f applied to pairs of elements of two float arrays that broadcast together.
 template <class F>
 Array zip(const Array& a, const Array& b, const char* op, F f) {
-  check_same_dtype(a, b, op);
+  if (a.dtype() != b.dtype()) {
+    const Pair same = in_one_dtype(a, b, op);
+    return zip(same.a, same.b, op, f);
+  }
   return dispatch_float(a.dtype(), op, [&](auto tag) {
     using T = decltype(tag);
     return detail::zip_typed<T, T>(a, b, op, f);
@@ -107,7 +121,10 @@ Array zip(const Array& a, const Array& b, const char* op, F f) {
 /// The same for a predicate on any equal dtype: the result is a mask (b8).
 template <class F>
 Array compare(const Array& a, const Array& b, const char* op, F f) {
-  check_same_dtype(a, b, op);
+  if (a.dtype() != b.dtype()) {
+    const Pair same = in_one_dtype(a, b, op);
+    return compare(same.a, same.b, op, f);
+  }
   return dispatch_any(a.dtype(), [&](auto tag) {
     using T = decltype(tag);
     return detail::zip_typed<T, bool>(a, b, op, f);

@@ -1,6 +1,7 @@
 #include "autograd/array/layout.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/machine/parallel.h"
@@ -41,6 +42,16 @@ Index inner_size(const Shape& shape, int axis) {
   Index n = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) n *= shape[i];
   return n;
+}
+
+// Parts of f64 beside dual ones, as in_one_dtype of two.
+std::vector<Array> in_one_dtype(std::span<const Array> parts) {
+  std::vector<Array> same(parts.begin(), parts.end());
+  for (const Array& part : parts) {
+    same[0] = in_one_dtype(same[0], part, "concat").a;
+  }
+  for (Array& part : same) part = in_one_dtype(part, same[0], "concat").a;
+  return same;
 }
 
 }  // namespace
@@ -91,7 +102,7 @@ Array concat(std::span<const Array> parts, int axis) {
   if (parts.empty()) fail<ShapeError>("concat: expected at least one part, got none");
   Index length = 0;
   for (const Array& part : parts) {
-    check_same_dtype(parts[0], part, "concat");
+    if (part.dtype() != parts[0].dtype()) return concat(in_one_dtype(parts), axis);
     if (part.rank() != parts[0].rank() ||
         part.shape().with(axis, 1) != parts[0].shape().with(axis, 1)) {
       fail<ShapeError>("concat: expected shapes equal but for dim {}, got {} and {}", axis,

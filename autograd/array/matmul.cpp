@@ -105,7 +105,10 @@ Array multiply(const Array& a, const Array& b, Trans ta, Trans tb, Sizes s) {
 }  // namespace
 
 Array matmul(const Array& a, const Array& b, Trans ta, Trans tb) {
-  check_same_dtype(a, b, "matmul");
+  if (a.dtype() != b.dtype()) {
+    const Pair same = in_one_dtype(a, b, "matmul");
+    return matmul(same.a, same.b, ta, tb);
+  }
   const Sizes s = sizes_of(a, b, ta, tb);
   return dispatch_float(a.dtype(), "matmul",
                         [&](auto tag) { return multiply<decltype(tag)>(a, b, ta, tb, s); });

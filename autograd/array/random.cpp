@@ -129,7 +129,8 @@ Array uniform(const Shape& shape, double lo, double hi, DType dtype, RandomKey k
   if (!(lo <= hi) || !std::isfinite(hi - lo)) {
     fail<ValueError>("uniform: expected finite lo <= hi, got {} and {}", lo, hi);
   }
-  return dispatch_float(dtype, "uniform", [&](auto tag) {
+  if (dtype == DType::dual) return uniform(shape, lo, hi, DType::f64, key).to(dtype);
+  return dispatch_real(dtype, "uniform", [&](auto tag) {
     using T = decltype(tag);
     const T below = std::nextafter(static_cast<T>(hi), static_cast<T>(lo));
     return from_pairs<T>(
@@ -143,7 +144,8 @@ Array normal(const Shape& shape, double mean, double stddev, DType dtype, Random
     fail<ValueError>("normal: expected a finite mean and a finite stddev >= 0, got {} and {}", mean,
                      stddev);
   }
-  return dispatch_float(dtype, "normal", [&](auto tag) {
+  if (dtype == DType::dual) return normal(shape, mean, stddev, DType::f64, key).to(dtype);
+  return dispatch_real(dtype, "normal", [&](auto tag) {
     using T = decltype(tag);
     return from_pairs<T>(
         shape, [key](Index first, Index count, Pairs& x) { normal_pairs(key, first, count, x); },

@@ -42,8 +42,9 @@ class Generator {
 Generator& default_generator();
 void manual_seed(std::uint64_t seed);
 
-/// Uniform on [lo, hi) and normal arrays (f32 or f64). The f32 numbers are the f64 ones, rounded
-/// to float (a uniform one never up to hi). Normals by the Box-Muller transform.
+/// Uniform on [lo, hi) and normal arrays of floats; dual ones are constants. The f32 numbers are
+/// the f64 ones, rounded to float (a uniform one never up to hi). Normals by the Box-Muller
+/// transform.
 Array uniform(const Shape& shape, double lo, double hi, DType dtype, RandomKey key);
 Array normal(const Shape& shape, double mean, double stddev, DType dtype, RandomKey key);
 /// b8, true with probability 1 - p: which elements dropout keeps.

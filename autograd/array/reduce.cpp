@@ -20,45 +20,46 @@ constexpr Index kChunk = 4096;
 constexpr Index kColumns = 256;  // double accumulators that stay in the L1 cache
 
 template <class T>
-double sum_chunk(const T* x, Index n) {
+Wide<T> sum_chunk(const T* x, Index n) {
   return sum_of(n, [x](Index i) { return x[i]; });
 }
 
 // Chunks of kChunk, added in order: the same bits however many threads take part.
 template <class T>
-double sum_run(const T* x, Index n) {
-  double total = 0;
+Wide<T> sum_run(const T* x, Index n) {
+  Wide<T> total = 0;
   for (Index i = 0; i < n; i += kChunk) total += sum_chunk(x + i, std::min(kChunk, n - i));
   return total;
 }
 
 // The same on all threads. chunk(first, count): the sum of a chunk.
 template <class F>
-double sum_chunks(Index n, F chunk) {
+auto sum_chunks(Index n, F chunk) {
+  using Sum = decltype(chunk(n, n));
   const Index chunks = (n + kChunk - 1) / kChunk;
-  std::vector<double> sums(static_cast<std::size_t>(chunks));
+  std::vector<Sum> sums(static_cast<std::size_t>(chunks));
   parallel_for(
       chunks, std::max<Index>(1, elements_per_piece() / kChunk), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
           sums[static_cast<std::size_t>(i)] = chunk(i * kChunk, std::min(kChunk, n - i * kChunk));
         }
       });
-  double total = 0;
-  for (const double c : sums) total += c;
+  Sum total = 0;
+  for (const Sum c : sums) total += c;
   return total;
 }
 
 template <class T>
-double sum_run_parallel(const T* x, Index n) {
+Wide<T> sum_run_parallel(const T* x, Index n) {
   return sum_chunks(n, [x](Index first, Index count) { return sum_chunk(x + first, count); });
 }
 
 // The sum of value(i)^2.
 template <class F>
-double sum_of_squares(Index n, F value) {
+auto sum_of_squares(Index n, F value) {
   return sum_chunks(n, [value](Index first, Index count) {
     return sum_of(count, [value, first](Index i) {
-      const double v = value(first + i);
+      const auto v = value(first + i);
       return v * v;
     });
   });
@@ -75,9 +76,9 @@ void sum_columns(const T* x, T* y, const Split3& s) {
     for (Index b = begin; b < end; ++b) {
       const Index first = b % blocks * kColumns, width = std::min(kColumns, s.inner - first);
       const T* from = x + b / blocks * s.n * s.inner + first;
-      double total[kColumns] = {};
+      Wide<T> total[kColumns] = {};
       for (Index i = 0; i < s.n; ++i) {
-        for (Index j = 0; j < width; ++j) total[j] += static_cast<double>(from[i * s.inner + j]);
+        for (Index j = 0; j < width; ++j) total[j] += static_cast<Wide<T>>(from[i * s.inner + j]);
       }
       T* to = y + b / blocks * s.inner + first;
       for (Index j = 0; j < width; ++j) to[j] = static_cast<T>(total[j]);
@@ -227,22 +228,28 @@ Array argmax(const Array& a, int axis, KeepDim keep) {
 
 // Squares first. Only where one overflowed, or all are so small that some were lost, again with
 // everything divided by the largest element.
-double euclidean_norm(const Array& a) {
+template <class T>
+Wide<T> euclidean_norm(std::span<const T> x) {
+  using std::sqrt;
   constexpr double kSafe = 0x1p-900;  // below it, squares of what matters may have vanished
-  return dispatch_float(a.dtype(), "norm", [&](auto tag) {
-    using T = decltype(tag);
-    const T* x = a.read<T>().data();
-    const double squares =
-        sum_of_squares(a.numel(), [x](Index i) { return static_cast<double>(x[i]); });
-    if (std::isnan(squares) || (squares >= kSafe && !std::isinf(squares)))
-      return std::sqrt(squares);
-    double top = 0;
-    for (const T v : a.read<T>()) top = std::max(top, std::abs(static_cast<double>(v)));
-    if (top == 0 || std::isinf(top)) return top;
-    const double sum =
-        sum_of_squares(a.numel(), [x, top](Index i) { return static_cast<double>(x[i]) / top; });
-    return top * std::sqrt(sum);
-  });
+  const Index n = std::ssize(x);
+  const Wide<T> squares = sum_of_squares(n, [x](Index i) { return static_cast<Wide<T>>(x[i]); });
+  const double size = value_of(squares);
+  if (std::isnan(size) || (size >= kSafe && !std::isinf(size))) return sqrt(squares);
+  double top = 0;
+  for (const T v : x) top = std::max(top, std::abs(static_cast<double>(value_of(v))));
+  if (top == 0 || std::isinf(top)) return top;
+  const Wide<T> scaled =
+      sum_of_squares(n, [x, top](Index i) { return static_cast<Wide<T>>(x[i]) / top; });
+  return top * sqrt(scaled);
+}
+template double euclidean_norm(std::span<const float>);
+template double euclidean_norm(std::span<const double>);
+template Dual euclidean_norm(std::span<const Dual>);
+
+double euclidean_norm(const Array& a) {
+  return dispatch_real(a.dtype(), "norm",
+                       [&](auto tag) { return euclidean_norm(a.read<decltype(tag)>()); });
 }
 
 // Broadcasting repeats elements; its gradient adds up what flows back to each repetition.

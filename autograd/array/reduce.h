@@ -30,7 +30,9 @@ Array sum(const Array& a, Axes axes, KeepDim keep);
 Array sum(const Array& a, int dim, KeepDim keep);
 Array sum(const Array& a);  // of everything, shape ()
 /// The Euclidean norm of all elements, in double, whose squares may overflow or vanish; 0 of none.
-double euclidean_norm(const Array& a);
+double euclidean_norm(const Array& a);  // f32 or f64
+template <class T>
+Wide<T> euclidean_norm(std::span<const T> x);  // of dual numbers too
 /// Largest and smallest elements; a NaN among them wins. ShapeError over an axis of size 0.
 Array max(const Array& a, Axes axes, KeepDim keep);
 Array min(const Array& a, Axes axes, KeepDim keep);

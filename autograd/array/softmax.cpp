@@ -11,7 +11,7 @@ namespace autograd {
 namespace {
 
 template <class T>
-double sum_of_row(const T* y, Index n) {
+Wide<T> sum_of_row(const T* y, Index n) {
   return sum_of(n, [y](Index i) { return y[i]; });
 }
 
@@ -40,8 +40,9 @@ Array softmax(const Array& x, int axis) {
 Array log_softmax(const Array& x, int axis) {
   return map_rows(x, axis, "log_softmax", [](const auto* row, auto* y, Index n) {
     const auto top = max_of(row, n);
+    using std::log;
     exp_row(row, top, y, n);
-    const auto log_sum = static_cast<decltype(top)>(std::log(sum_of_row(y, n)));
+    const auto log_sum = static_cast<decltype(top)>(log(sum_of_row(y, n)));
     for (Index i = 0; i < n; ++i) y[i] = row[i] - top - log_sum;
   });
 }

@@ -64,8 +64,7 @@ Trial relu_of_some(Draw& d) {
 Trial norm_of_all(Draw& d) { return of(d.away_from_zero(d.nonempty_shape()), norm); }
 
 Trial to_same_dtype(Draw& d) {
-  const DType dtype = d.dtype();
-  return of(d.normal(d.shape()), [dtype](const Tensor& x) { return to(x, dtype); });
+  return of(d.normal(d.shape()), [](const Tensor& x) { return to(x, x.dtype()); });
 }
 
 Tensor gelu_erf(const Tensor& x) { return gelu(x, Gelu::erf); }

@@ -65,13 +65,19 @@ void AnomalyGuard::returned(const Node& node, std::size_t edge, const Array& gra
 }
 
 Range range_of(const Array& a) {
+  if (a.dtype() == DType::dual) {  // of both parts
+    const Range v = range_of(value_of(a)), t = range_of(tangent_of(a));
+    return {std::min(v.min, t.min), std::max(v.max, t.max), v.nans + t.nans};
+  }
   Range range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   dispatch_any(a.dtype(), [&](auto tag) {
-    for (const auto v : a.read<decltype(tag)>()) {
-      const auto x = static_cast<double>(v);
-      range.nans += x != x;
-      range.min = x < range.min ? x : range.min;
-      range.max = x > range.max ? x : range.max;
+    if constexpr (!std::is_same_v<decltype(tag), Dual>) {
+      for (const auto v : a.read<decltype(tag)>()) {
+        const auto x = static_cast<double>(v);
+        range.nans += x != x;
+        range.min = x < range.min ? x : range.min;
+        range.max = x > range.max ? x : range.max;
+      }
     }
   });
   return range;

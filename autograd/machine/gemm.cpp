@@ -1,6 +1,7 @@
 #include "autograd/machine/gemm.h"
 
 #include <Eigen/Core>
+#include <vector>
 
 #include "autograd/machine/parallel.h"
 
@@ -45,6 +46,51 @@ template <>
 void gemm(Index m, Index n, Index k, double alpha, Matrix<double> a, Matrix<double> b, double beta,
           double* c, Index c_stride) {
   eigen_gemm(m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
+namespace {
+
+/// The values and the tangents of a matrix of dual numbers as two of doubles, side by side.
+class Parts {
+ public:
+  Parts(Matrix<Dual> m, Index rows, Index columns)
+      : trans_(m.trans),
+        columns_(m.trans == Trans::yes ? rows : columns),
+        size_(rows * columns),
+        parts_(static_cast<std::size_t>(2 * size_)) {
+    for (Index i = 0; i < size_; ++i) {
+      const Dual x = m.data[i / columns_ * m.stride + i % columns_];
+      parts_[i] = x.value;
+      parts_[size_ + i] = x.tangent;
+    }
+  }
+  Matrix<double> values() const { return {parts_.data(), columns_, trans_}; }
+  Matrix<double> tangents() const { return {parts_.data() + size_, columns_, trans_}; }
+
+ private:
+  Trans trans_;
+  Index columns_, size_;  // as they lie in memory
+  std::vector<double> parts_;
+};
+
+}  // namespace
+
+// (A + A' e) (B + B' e) = A B + (A B' + A' B) e.
+template <>
+void gemm(Index m, Index n, Index k, Dual alpha, Matrix<Dual> a, Matrix<Dual> b, Dual beta, Dual* c,
+          Index c_stride) {
+  const Parts x(a, m, k), y(b, k, n);
+  std::vector<double> value(static_cast<std::size_t>(m * n)), tangent(value.size());
+  gemm<double>(m, n, k, 1, x.values(), y.values(), 0, value.data(), n);
+  gemm<double>(m, n, k, 1, x.values(), y.tangents(), 0, tangent.data(), n);
+  gemm<double>(m, n, k, 1, x.tangents(), y.values(), 1, tangent.data(), n);
+  for (Index i = 0; i < m; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      const Dual product = alpha * Dual(value[i * n + j], tangent[i * n + j]);
+      Dual& to = c[i * c_stride + j];
+      to = beta == 0 ? product : to + product;
+    }
+  }
 }
 
 #ifdef GRADLAB_ONEDNN

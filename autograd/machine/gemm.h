@@ -17,7 +17,8 @@ struct Matrix {
 /// between rows; beta is 0 (c may hold anything, even NaN) or 1. Needs m, n, k at least 1. Not
 /// bit-equal to the same rows of a product of another m: whoever splits products has to split them
 /// alike for any number of threads. The library behind it is Eigen or, for f32 where the build
-/// found it, oneDNN.
+/// found it, oneDNN. T is float, double or Dual, of which it
+/// makes three products of double.
 template <class T>
 void gemm(Index m, Index n, Index k, T alpha, Matrix<T> a, Matrix<T> b, T beta, T* c,
           Index c_stride);

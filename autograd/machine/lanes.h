@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "autograd/array/dual.h"
 #include "autograd/array/shape.h"
 
 // Reductions over a row. A sum in the order of its elements is a chain, each addition waiting for
@@ -12,21 +13,23 @@
 
 namespace autograd {
 
-/// N sums over j in [0, n) in one pass, in double: term(j) is a std::array of N numbers.
+/// N sums over j in [0, n) in one pass, in double or, of dual numbers, in those: term(j) is a
+/// std::array of N numbers.
 template <std::size_t N, class F>
-std::array<double, N> sums_of(Index n, F term) {
+auto sums_of(Index n, F term) {
+  using Sum = Wide<typename decltype(term(n))::value_type>;
   constexpr Index kLanes = 16;
-  double lane[N][kLanes] = {};
+  Sum lane[N][kLanes] = {};
   const auto add = [&](Index j, Index i) {
     const auto terms = term(j);
-    for (std::size_t k = 0; k < N; ++k) lane[k][i] += static_cast<double>(terms[k]);
+    for (std::size_t k = 0; k < N; ++k) lane[k][i] += static_cast<Sum>(terms[k]);
   };
   Index j = 0;
   for (; j + kLanes <= n; j += kLanes) {
     for (Index i = 0; i < kLanes; ++i) add(j + i, i);
   }
   for (Index i = 0; j < n; ++j, ++i) add(j, i);
-  std::array<double, N> sums;
+  std::array<Sum, N> sums;
   for (std::size_t k = 0; k < N; ++k) {
     for (Index width = kLanes / 2; width > 0; width /= 2) {
       for (Index i = 0; i < width; ++i) lane[k][i] += lane[k][i + width];
@@ -38,7 +41,7 @@ std::array<double, N> sums_of(Index n, F term) {
 
 /// The sum of term(j).
 template <class F>
-double sum_of(Index n, F term) {
+auto sum_of(Index n, F term) {
   return sums_of<1>(n, [&term](Index j) { return std::array{term(j)}; })[0];
 }
 

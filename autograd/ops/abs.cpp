@@ -7,13 +7,16 @@ namespace autograd {
 
 Tensor abs(const Tensor& x) {
   const Array d = x.data();
-  return record("abs", map(d, "abs", [](auto v) { return std::abs(v); }),
-                {{x, [d](const Array& g) {
-                    return g * map(d, "abs", [](auto v) {
-                             using T = decltype(v);
-                             return v > T(0) ? T(1) : (v < T(0) ? T(-1) : T(0));
-                           });
-                  }}});
+  const Array y = map(d, "abs", [](auto v) {
+    using std::abs;
+    return abs(v);
+  });
+  return record("abs", y, {{x, [d](const Array& g) {
+                              return g * map(d, "abs", [](auto v) {
+                                       using T = decltype(v);
+                                       return v > T(0) ? T(1) : (v < T(0) ? T(-1) : T(0));
+                                     });
+                            }}});
 }
 
 }  // namespace autograd

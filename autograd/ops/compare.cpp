@@ -24,6 +24,18 @@ double distance(T x, T y) {
   }
 }
 
+template <class T>
+bool close(T x, T y, double rtol, double atol) {
+  if (x == y) return true;  // equal infinities too
+  const auto v = static_cast<double>(y);
+  return distance(x, y) <= atol + rtol * std::abs(v) && std::isfinite(v);
+}
+
+// Both parts: a tangent is to be compared as much as a value.
+bool close(Dual x, Dual y, double rtol, double atol) {
+  return close(x.value, y.value, rtol, atol) && close(x.tangent, y.tangent, rtol, atol);
+}
+
 }  // namespace
 
 Tensor eq(const Tensor& a, const Tensor& b) { return comparison("eq", a, b, std::equal_to<>()); }
@@ -56,12 +68,8 @@ Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
-  const auto close = [=](auto x, auto y) {
-    if (x == y) return true;  // equal infinities too
-    const auto v = static_cast<double>(y);
-    return distance(x, y) <= atol + rtol * std::abs(v) && std::isfinite(v);
-  };
-  const Array same = compare(a.data(), b.data(), "allclose", close);
+  const Array same = compare(a.data(), b.data(), "allclose",
+                             [=](auto x, auto y) { return close(x, y, rtol, atol); });
   for (const bool s : same.read<bool>()) {
     if (!s) return false;
   }

@@ -50,36 +50,45 @@ Index check_targets(const Tensor& logits, const Tensor& target, Index ignore_ind
 }
 
 template <class T>
-double log_sum_exp(const T* x, Index n) {
+Wide<T> log_sum_exp(const T* x, Index n) {
+  using std::log;
   constexpr Index kChunk = 256;
   const T top = max_of(x, n);
-  double total = 0;
+  Wide<T> total = 0;
   for (Index begin = 0; begin < n; begin += kChunk) {
     const Index count = std::min(kChunk, n - begin);
     T e[kChunk];
     for (Index j = 0; j < count; ++j) e[j] = vector_math::exp(x[begin + j] - top);
     total += sum_of(count, [&e](Index j) { return e[j]; });
   }
-  return static_cast<double>(top) + std::log(total);
+  return static_cast<Wide<T>>(top) + log(total);
 }
 
-/// Losses of all rows, 0 where ignored; keeps log(sum(exp(x))) of each, in f64.
+/// Losses of all rows, 0 where ignored; keeps log(sum(exp(x))) of each, as a Wide<T>.
 template <class T>
 Array losses(const Array& x, const Array& target, Index ignored, LogitRows rows, Array& log_sums) {
   const T* logits = x.read<T>().data();
   const auto labels = target.read<std::int64_t>();
   return Array::build<T>(target.shape(), [&](std::span<T> loss) {
-    log_sums = Array::build<double>(Shape{rows.count}, [&](std::span<double> sums) {
+    log_sums = Array::build<Wide<T>>(Shape{rows.count}, [&](std::span<Wide<T>> sums) {
       parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
           const auto i = static_cast<std::size_t>(r);
           const T* row = logits + r * rows.width;
           sums[i] = log_sum_exp(row, rows.width);
-          loss[i] = labels[i] == ignored ? T(0) : T(sums[i] - static_cast<double>(row[labels[i]]));
+          loss[i] = labels[i] == ignored ? T(0) : T(sums[i] - static_cast<Wide<T>>(row[labels[i]]));
         }
       });
     });
   });
+}
+
+/// The gradient of a mean or a sum as that of each loss: g share.
+template <class T>
+Array shared(const Array& g, double share, const Shape& shape) {
+  const T each = static_cast<T>(static_cast<Wide<T>>(g.read<T>()[0]) * share);
+  return Array::build<T>(shape,
+                         [each](std::span<T> out) { std::fill(out.begin(), out.end(), each); });
 }
 
 /// g[r] (softmax(x) - one_hot(target)), 0 in ignored rows.
@@ -89,7 +98,7 @@ Array gradient(const Array& x, const Array& target, Index ignored, LogitRows row
   const T* logits = x.read<T>().data();
   const T* weight = g.read<T>().data();
   const auto labels = target.read<std::int64_t>();
-  const auto sums = log_sums.read<double>();
+  const auto sums = log_sums.read<Wide<T>>();
   return Array::build<T>(x.shape(), [&](std::span<T> out) {
     parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
@@ -101,7 +110,7 @@ Array gradient(const Array& x, const Array& target, Index ignored, LogitRows row
           continue;
         }
         for (Index j = 0; j < rows.width; ++j) {
-          to[j] = weight[r] * vector_math::exp(T(static_cast<double>(row[j]) - sums[i]));
+          to[j] = weight[r] * vector_math::exp(T(static_cast<Wide<T>>(row[j]) - sums[i]));
         }
         to[labels[i]] -= weight[r];
       }
@@ -130,10 +139,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   Array y = options.reduction == Reduction::none ? each : sum(each) * share;
   return record("cross_entropy", std::move(y),
                 {{logits, [=, shape = labels.shape()](const Array& g) {
-                    const Array weight =
-                        g.shape() == shape ? g : Array::full(shape, g.at(0) * share, g.dtype());
                     return dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
-                      return gradient<decltype(tag)>(x, labels, ignored, rows, log_sums, weight);
+                      using T = decltype(tag);
+                      const Array weight = g.shape() == shape ? g : shared<T>(g, share, shape);
+                      return gradient<T>(x, labels, ignored, rows, log_sums, weight);
                     });
                   }}});
 }

@@ -40,7 +40,7 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
       fail<ShapeError>("layer_norm: expected {} ({},), got {}", p == &weight ? "weight" : "bias",
                        x.size(-1), p->shape().str());
     }
-    if (p->defined() && p->dtype() != x.dtype()) {
+    if (p->defined() && p->dtype() != x.dtype() && !mixes_dual(x.dtype(), p->dtype())) {
       fail<DTypeError>("layer_norm: expected {} of {}, got {}", p == &weight ? "weight" : "bias",
                        name(x.dtype()), name(p->dtype()));
     }
@@ -50,30 +50,31 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 
 /// What the gradient needs besides g.
 struct Saved {
-  Array x, weight, moments;  // moments (rows, 2) in f64: mean and 1 / sqrt(variance + eps)
+  Array x, weight, moments;  // moments (rows, 2) of Wide<T>: mean and 1 / sqrt(variance + eps)
   Rows rows;
 };
 
 template <class T>
-void normalize(const Saved& s, double* moments, const T* weight, const T* bias, double eps, T* y) {
+void normalize(const Saved& s, Wide<T>* moments, const T* weight, const T* bias, double eps, T* y) {
+  using std::sqrt;
+  using W = Wide<T>;
   const Index n = s.rows.width;
   const T* all = s.x.read<T>().data();
   parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const T* x = all + r * n;
       T* out = y + r * n;
-      const double mean =
-          sum_of(n, [x](Index j) { return static_cast<double>(x[j]); }) / static_cast<double>(n);
-      const double variance = sum_of(n,
-                                     [x, mean](Index j) {
-                                       const double d = static_cast<double>(x[j]) - mean;
-                                       return d * d;
-                                     }) /
-                              static_cast<double>(n);
-      const double rstd = 1 / std::sqrt(variance + eps);
+      const W mean = sum_of(n, [x](Index j) { return x[j]; }) / static_cast<double>(n);
+      const W variance = sum_of(n,
+                                [x, mean](Index j) {
+                                  const W d = static_cast<W>(x[j]) - mean;
+                                  return d * d;
+                                }) /
+                         static_cast<double>(n);
+      const W rstd = 1 / sqrt(variance + eps);
       moments[2 * r] = mean;
       moments[2 * r + 1] = rstd;
-      for (Index j = 0; j < n; ++j) out[j] = T((static_cast<double>(x[j]) - mean) * rstd);
+      for (Index j = 0; j < n; ++j) out[j] = T((static_cast<W>(x[j]) - mean) * rstd);
       if (weight)
         for (Index j = 0; j < n; ++j) out[j] *= weight[j];
       if (bias)
@@ -89,24 +90,25 @@ Array gradient_of_x(const Saved& s, const Array& g) {
   const T* x = s.x.read<T>().data();
   const T* grad = g.read<T>().data();
   const T* weight = s.weight.numel() > 0 ? s.weight.read<T>().data() : nullptr;
-  const double* moments = s.moments.read<double>().data();
+  using W = Wide<T>;
+  const W* moments = s.moments.read<W>().data();
   return Array::build<T>(s.x.shape(), [&](std::span<T> out) {
     parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        const double mean = moments[2 * r], rstd = moments[2 * r + 1];
+        const W mean = moments[2 * r], rstd = moments[2 * r + 1];
         const T *xr = x + r * n, *gr = grad + r * n;
-        const auto xhat = [=](Index j) { return (static_cast<double>(xr[j]) - mean) * rstd; };
+        const auto xhat = [=](Index j) { return (static_cast<W>(xr[j]) - mean) * rstd; };
         const auto row = [&](auto h) {
           const auto [h_sum, hx_sum] = sums_of<2>(n, [&](Index j) {
             return std::array{h(j), h(j) * xhat(j)};
           });
-          const double h_mean = h_sum / static_cast<double>(n);
-          const double hx_mean = hx_sum / static_cast<double>(n);
+          const W h_mean = h_sum / static_cast<double>(n);
+          const W hx_mean = hx_sum / static_cast<double>(n);
           T* to = out.data() + r * n;
           for (Index j = 0; j < n; ++j) to[j] = T(rstd * (h(j) - h_mean - xhat(j) * hx_mean));
         };
-        if (weight) row([=](Index j) { return static_cast<double>(gr[j] * weight[j]); });
-        else row([=](Index j) { return static_cast<double>(gr[j]); });
+        if (weight) row([=](Index j) { return static_cast<W>(gr[j] * weight[j]); });
+        else row([=](Index j) { return static_cast<W>(gr[j]); });
       }
     });
   });
@@ -119,20 +121,21 @@ Array gradient_of_weight(const Saved& s, const Array& g) {
   const Index n = s.rows.width, rows = s.rows.count, blocks = (rows + kBlock - 1) / kBlock;
   const T* x = s.x.read<T>().data();
   const T* grad = g.read<T>().data();
-  const double* moments = s.moments.read<double>().data();
-  const auto add_row = [=](Index r, double* total) {
-    const double mean = moments[2 * r], rstd = moments[2 * r + 1];
+  using W = Wide<T>;
+  const W* moments = s.moments.read<W>().data();
+  const auto add_row = [=](Index r, W* total) {
+    const W mean = moments[2 * r], rstd = moments[2 * r + 1];
     const T *xr = x + r * n, *gr = grad + r * n;
     for (Index j = 0; j < n; ++j) {
-      total[j] += (static_cast<double>(xr[j]) - mean) * rstd * static_cast<double>(gr[j]);
+      total[j] += (static_cast<W>(xr[j]) - mean) * rstd * static_cast<W>(gr[j]);
     }
   };
-  const Array sums = Array::build<double>(Shape{blocks, n}, [&](std::span<double> out) {
+  const Array sums = Array::build<W>(Shape{blocks, n}, [&](std::span<W> out) {
     const Index grain = std::max<Index>(1, s.rows.grain() / kBlock);
     parallel_for(blocks, grain, [&](Index begin, Index end) {
       for (Index block = begin; block < end; ++block) {
-        double* total = out.data() + block * n;
-        std::fill_n(total, n, 0.0);
+        W* total = out.data() + block * n;
+        std::fill_n(total, n, W(0));
         const Index last = std::min(rows, (block + 1) * kBlock);
         for (Index r = block * kBlock; r < last; ++r) add_row(r, total);
       }
@@ -146,14 +149,20 @@ Array gradient_of_weight(const Saved& s, const Array& g) {
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   check_shapes(x, weight, bias, eps);
   const Index width = x.size(-1);
-  Saved s{
-      x.data(), weight.defined() ? weight.data() : Array(), Array(), {x.numel() / width, width}};
-  Array y = dispatch_float(x.dtype(), "layer_norm", [&](auto tag) {
+  const DType dtype = weight.defined() && weight.dtype() == DType::dual ? DType::dual
+                      : bias.defined() && bias.dtype() == DType::dual   ? DType::dual
+                                                                        : x.dtype();
+  const auto in_it = [dtype](const Tensor& p) {
+    return p.defined() ? p.data().to(dtype) : Array();
+  };
+  Saved s{in_it(x), in_it(weight), Array(), {x.numel() / width, width}};
+  const Array shift = in_it(bias);
+  Array y = dispatch_float(dtype, "layer_norm", [&](auto tag) {
     using T = decltype(tag);
     return Array::build<T>(x.shape(), [&](std::span<T> out) {
-      s.moments = Array::build<double>(Shape{s.rows.count, 2}, [&](std::span<double> moments) {
+      s.moments = Array::build<Wide<T>>(Shape{s.rows.count, 2}, [&](std::span<Wide<T>> moments) {
         normalize<T>(s, moments.data(), weight.defined() ? s.weight.read<T>().data() : nullptr,
-                     bias.defined() ? bias.data().read<T>().data() : nullptr, eps, out.data());
+                     bias.defined() ? shift.read<T>().data() : nullptr, eps, out.data());
       });
     });
   });

@@ -7,8 +7,11 @@ namespace autograd {
 
 Tensor log(const Tensor& x) {
   const Array d = x.data();
-  return record("log", map(d, "log", [](auto v) { return std::log(v); }),
-                {{x, [d](const Array& g) { return g / d; }}});
+  const Array y = map(d, "log", [](auto v) {
+    using std::log;
+    return log(v);
+  });
+  return record("log", y, {{x, [d](const Array& g) { return g / d; }}});
 }
 
 }  // namespace autograd

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "autograd/array/elementwise.h"
 #include "autograd/array/reduce.h"
 #include "autograd/ops.h"
@@ -6,13 +8,21 @@ namespace autograd {
 
 Tensor norm(const Tensor& x) {
   const Array d = x.data();
-  const double n = euclidean_norm(d);
-  const auto unit = [d, n](const Array& g) {  // x / |x|, 0 at the origin
-    return g * map(d, "norm", [n](auto v) {
-             return static_cast<decltype(v)>(n == 0 ? 0.0 : static_cast<double>(v) / n);
-           });
-  };
-  return record("norm", Array::scalar(n, d.dtype()), {{x, unit}});
+  return dispatch_float(d.dtype(), "norm", [&](auto tag) -> Tensor {
+    using T = decltype(tag);
+    using W = Wide<T>;
+    const W n = euclidean_norm(d.read<T>());
+    const auto unit = [d, n](const Array& g) {  // x / |x|, 0 at the origin
+      const std::span<const T> all = d.read<T>();
+      return g * Array::build<T>(d.shape(), [&](std::span<T> u) {
+               std::transform(all.begin(), all.end(), u.begin(), [n](T v) {
+                 return static_cast<T>(n == 0 ? W(0) : static_cast<W>(v) / n);
+               });
+             });
+    };
+    const Array y = Array::build<T>({}, [n](std::span<T> out) { out[0] = static_cast<T>(n); });
+    return record("norm", y, {{x, unit}});
+  });
 }
 
 }  // namespace autograd

@@ -9,7 +9,7 @@ namespace autograd {
 Tensor sigmoid(const Tensor& x) {
   const Array y = map(x.data(), "sigmoid", [](auto v) {
     using T = decltype(v);
-    const T e = vector_math::exp(-std::abs(v));  // never overflows
+    const T e = vector_math::exp(v < T(0) ? v : -v);  // never overflows
     return (v < T(0) ? e : T(1)) / (T(1) + e);
   });
   return record("sigmoid", y, {{x, [y](const Array& g) {

@@ -86,7 +86,7 @@ Breaks expected(Index seq_len) {
 }  // namespace
 
 Array row_of_scores(double top, Index T, DType dtype) {
-  return autograd::dispatch_float(dtype, "overflow", [&](auto tag) {
+  return autograd::dispatch_real(dtype, "overflow", [&](auto tag) {
     using Real = decltype(tag);
     return Array::build<Real>({1, T}, [&](std::span<Real> row) {
       for (Index i = 0; i < T; ++i) {
@@ -101,7 +101,7 @@ Array row_of_scores(double top, Index T, DType dtype) {
 Weights weights_of(const Array& scores, Method method) {
   const Array weights = method == Method::naive ? naive_softmax(scores)
                                                 : autograd::softmax(scores, scores.rank() - 1);
-  return autograd::dispatch_float(scores.dtype(), "overflow", [&](auto tag) {
+  return autograd::dispatch_real(scores.dtype(), "overflow", [&](auto tag) {
     using Real = decltype(tag);
     return compare<Real>(scores.read<Real>(), weights.read<Real>());
   });

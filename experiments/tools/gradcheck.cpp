@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "autograd/gradcheck/op_cases.h"
+#include "autograd/gradcheck/second_order.h"
 #include "experiments/registry.h"
 #include "experiments/report/text.h"
 #include "nn/gradcheck/module_cases.h"
@@ -13,6 +14,7 @@ namespace {
 
 using autograd::GradcheckCase;
 using autograd::GradcheckReport;
+using autograd::SecondOrderReport;
 using Cases = std::span<const GradcheckCase>;
 
 struct Chosen {
@@ -40,17 +42,26 @@ std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& 
                                report::quote(name), report::did_you_mean(name, names)));
 }
 
-/// check_case, where also an op that throws has failed.
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// check_case and check_second_order, where also an op that throws has failed.
 GradcheckReport checked(const GradcheckCase& c, std::uint64_t seed, int trials) {
   try {
     return autograd::check_case(c, seed, trials);
   } catch (const autograd::Error& error) {
     GradcheckReport report;
     report.ok = false;
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     report.worst.abs_error = report.worst.rel_error = report.worst.excess = kNone;
     report.message = fmt::format("{}: threw {}", c.name, error.what());
     return report;
+  }
+}
+SecondOrderReport checked_second_order(const GradcheckCase& c, std::uint64_t seed, int trials) {
+  try {
+    return autograd::check_second_order(c, seed, trials);
+  } catch (const autograd::Error& error) {
+    const std::string message = fmt::format("{}: hvp threw {}", c.name, error.what());
+    return {.ok = false, .hvp = kNone, .message = message};
   }
 }
 
@@ -90,24 +101,31 @@ class Gradcheck : public Experiment {
                       {"abs_error", "worst error", 2},
                       {"rel_error", "relative", 2},
                       {"excess", "excess", 2},
+                      {"second_order", "second order", 2},
                       {"ok", "ok"}};
     std::vector<std::string> failed;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       const GradcheckCase& chosen = *chosen_[i].gradcheck_case;
+      int drawn = 0;
       const auto make = [&](autograd::Draw& draw) {
-        const double done = static_cast<double>(i) + static_cast<double>(draw.trial()) / trials;
+        const double done = static_cast<double>(i) + static_cast<double>(drawn++) / (2 * trials);
         run.progress(done / static_cast<double>(chosen_.size()));
         return chosen.make(draw);
       };
-      const GradcheckReport found = checked({chosen.name, make}, run.seed, trials);
-      report.rows.push_back(row(chosen_[i], trials, found));
-      if (!found.message.empty()) report.notes.push_back(found.message);
-      if (!found.ok) failed.push_back(chosen.name);
+      const GradcheckCase watched{chosen.name, make};
+      const GradcheckReport found = checked(watched, run.seed, trials);
+      const SecondOrderReport second = checked_second_order(watched, run.seed, trials);
+      report.rows.push_back(row(chosen_[i], trials, found, second));
+      for (const std::string& message : {found.message, second.message})
+        if (!message.empty()) report.notes.push_back(message);
+      if (!found.ok || !second.ok) failed.push_back(chosen.name);
     }
     report.notes.emplace_back(
         "excess: the error over what is allowed, 1e-8 + 1e-6 |numeric|; above 1 fails. "
         "relative: the error over |analytic| or |numeric|, or over 0.01 where both are smaller. "
-        "kinks: points where the function bends, held to the slopes on both sides.");
+        "kinks: points where the function bends, held to the slopes on both sides. "
+        "second order: the excess of exact Hessian-vector products, held to differences of the "
+        "gradient, to the symmetry of the Hessian, and forward mode to backward.");
     report.failed = !failed.empty();
     report.failure = fmt::format("{} of {} gradients are wrong: {}", failed.size(), chosen_.size(),
                                  report::join(failed, ", "));
@@ -115,7 +133,8 @@ class Gradcheck : public Experiment {
   }
 
  private:
-  static std::vector<Value> row(const Chosen& chosen, int trials, const GradcheckReport& found) {
+  static std::vector<Value> row(const Chosen& chosen, int trials, const GradcheckReport& found,
+                                const SecondOrderReport& second) {
     return {chosen.gradcheck_case->name,
             chosen.kind,
             std::int64_t{trials},
@@ -124,7 +143,8 @@ class Gradcheck : public Experiment {
             found.worst.abs_error,
             found.worst.rel_error,
             found.worst.excess,
-            found.ok};
+            second.worst(),
+            found.ok && second.ok};
   }
 
   Report list() const {

@@ -25,7 +25,9 @@ TEST(GradcheckCommand, HasARowForEveryOpAndLayer) {
       in_process({"gradcheck", "--trials", "1", "--threads", "1", "--format", "csv"});
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(lines(all.out), lines(names.out));
-  EXPECT_THAT(all.out, HasSubstr("name,kind,trials,checked,kinks,abs_error,rel_error,excess,ok\n"));
+  EXPECT_THAT(
+      all.out,
+      HasSubstr("name,kind,trials,checked,kinks,abs_error,rel_error,excess,second_order,ok\n"));
   EXPECT_THAT(all.out, Not(HasSubstr("false")));
 }
 

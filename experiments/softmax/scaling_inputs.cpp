@@ -26,7 +26,7 @@ RandomKey key_of(const Setting& setting, What what, Index trial) {
 // Stacks what draw(i) makes, an array of the shape `each`, for count values of i.
 template <class Draw>
 Tensor stack(const Setting& setting, Index count, const Shape& each, const Draw& draw) {
-  return autograd::dispatch_float(setting.dtype, "scaling", [&](auto tag) {
+  return autograd::dispatch_real(setting.dtype, "scaling", [&](auto tag) {
     using T = decltype(tag);
     return Tensor(Array::build<T>(each.inserted(0, count), [&](std::span<T> out) {
       autograd::parallel_for(count, 1, [&](Index begin, Index end) {

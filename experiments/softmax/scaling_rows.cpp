@@ -130,7 +130,7 @@ template RowStats row_stats<double>(std::span<const double>, std::span<const dou
 
 void measure(const Pass& pass, double a, Index first, Samples& out) {
   const Index trials = pass.trace.q.size(0), m = pass.trace.q.size(1), T = pass.trace.k.size(1);
-  autograd::dispatch_float(pass.trace.q.dtype(), "scaling", [&](auto tag) {
+  autograd::dispatch_real(pass.trace.q.dtype(), "scaling", [&](auto tag) {
     using Real = decltype(tag);
     autograd::parallel_for(trials, std::max<Index>(1, 4096 / (m * T)), [&](Index begin, Index end) {
       for (Index n = begin; n < end; ++n) {

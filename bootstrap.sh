@@ -38,7 +38,7 @@ is_installed() {
 show_progress() {
   local begin=$SECONDS pause=30 start='' end='\n'
   if [ -t 2 ]; then pause=1 start='\r\033[K' end=''; fi
-  while sleep $pause && kill -0 $$; do
+  while sleep $pause >/dev/null 2>&1 && kill -0 $$; do # must not hold the pipes of ours open
     # shellcheck disable=SC2059 # those are formats
     printf "$start%s: %s %d s$end" "$1" \
            "$(grep -oE '^\[[0-9]+/[0-9]+\]' "$2" | tail -n 1)" $((SECONDS - begin)) >&2
@@ -123,7 +123,7 @@ case "${1-}" in
   test)
     install_missing "${build_packages[@]}" "${test_packages[@]}"
     build release 400
-    OMP_WAIT_POLICY=passive ctest --preset release
+    ctest --preset release
     ;;
   ci)
     install_missing "${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}"

@@ -117,7 +117,7 @@ void add_metadata(const Checkpoint& checkpoint, Metadata& metadata) {
 }
 
 void read_metadata(const Metadata& metadata, Checkpoint& checkpoint) {
-  const std::string& version = required(metadata, kVersion);
+  const std::string version = required(metadata, kVersion);
   if (version != kCurrentVersion) wrong(kVersion, fmt::format("'{}'", kCurrentVersion), version);
   checkpoint.step = step_of(required(metadata, kStep));
   checkpoint.config_json = checked_config(required(metadata, kConfig));

@@ -61,6 +61,14 @@ inline Dual sqrt(Dual x) {
   return {y, along(0.5 / y, x.tangent)};
 }
 inline Dual log(Dual x) { return {std::log(x.value), along(1 / x.value, x.tangent)}; }
+inline Dual log1p(Dual x) { return {std::log1p(x.value), along(1 / (1 + x.value), x.tangent)}; }
+inline Dual exp(Dual x) { return {std::exp(x.value), along(std::exp(x.value), x.tangent)}; }
+inline Dual sin(Dual x) { return {std::sin(x.value), along(std::cos(x.value), x.tangent)}; }
+inline Dual cos(Dual x) { return {std::cos(x.value), along(-std::sin(x.value), x.tangent)}; }
+inline Dual tanh(Dual x) {
+  const double y = std::tanh(x.value);
+  return {y, along(1 - y * y, x.tangent)};
+}
 
 /// Whether x is 0 and stays 0; of a dual number, whether it is the constant 0.
 template <class T>

@@ -18,13 +18,15 @@ using autograd::Tensor;
 Tensor softplus(const Tensor& x) {
   const Array v = x.data();
   const Array y = autograd::map(v, "softplus", [](auto t) {
-    using T = decltype(t);
-    return std::max(t, T(0)) + std::log1p(std::exp(-std::abs(t)));  // never overflows
+    using T = decltype(t);  // float, double, or the dual numbers of second derivatives,
+    using std::abs, std::exp, std::log1p;            // whose functions are found by their argument
+    return std::max(t, T(0)) + log1p(exp(-abs(t)));  // never overflows
   });
   const auto rule = [v](const Array& g) {  // g * sigmoid(x)
     return autograd::zip(g, v, "softplus", [](auto g_i, auto t) {
       using T = decltype(t);
-      return g_i / (T(1) + std::exp(-t));
+      using std::exp;
+      return g_i / (T(1) + exp(-t));
     });
   };
   return autograd::record("softplus", y, {{x, rule}});

@@ -40,7 +40,7 @@ std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& 
                                report::quote(name), report::did_you_mean(name, names)));
 }
 
-/// check_case, where also an op that throws has failed.
+/// check_case, where an op that throws has failed too.
 GradcheckReport checked(const GradcheckCase& c, std::uint64_t seed, int trials) {
   try {
     return autograd::check_case(c, seed, trials);

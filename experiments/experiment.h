@@ -34,18 +34,18 @@ struct Run {
   bool quick = false;  // --quick: a smaller run that still shows the point
   bool color = false;  // stdout takes ANSI colour
   bool unicode = true;
-  bool terminal = false;  // stderr is one
+  bool terminal = false;  // whether stderr is one
   report::Glyphs glyphs() const {
     return unicode ? report::Glyphs::unicode : report::Glyphs::ascii;
   }
   report::Canvas canvas() const { return {.color = color, .unicode = unicode}; }
   /// Called now and then with the share done in [0, 1]; shows only on a terminal.
   std::function<void(double)> progress = [](double) {};
-  /// A text in the place of the bar; shows only on a terminal.
+  /// Shows a text in place of the bar, only on a terminal.
   std::function<void(const std::string&)> status = [](const std::string&) {};
-  /// A line on stderr, for what a long run has to tell on its way.
+  /// Writes a line to stderr, for the news of a long run.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  /// A piece of the output at once, where it goes to stdout as a table; false elsewhere.
+  /// Writes a piece of the output at once if it goes to stdout as a table; otherwise false.
   std::function<bool(const std::string&)> stream = [](const std::string&) { return false; };
 };
 
@@ -54,14 +54,14 @@ class Experiment {
  public:
   virtual ~Experiment() = default;
   virtual void add_options(Options& options) = 0;
-  /// Options that lie under those of --config and of the command line, which are set already when
-  /// this is asked: what a preset stands for, or what an earlier run was given. Flags in their full
-  /// spelling, each followed by its value.
+  /// Options that --config and the command line override (both are set when this is called): those
+  /// of a preset, or those that an earlier run was given. Flags in their full spelling, each
+  /// followed by its value.
   virtual std::vector<std::string> underlying_options() { return {}; }
   virtual autograd::DType default_dtype() const { return autograd::DType::f64; }
   /// Checks that need several options at once; throws UsageError.
   virtual void validate(const Run&) {}
-  /// Peak memory of the run in bytes, for the refusal of what would not fit; saturates.
+  /// Peak memory of the run in bytes (saturating): what would not fit is refused.
   virtual double bytes_needed(const Run&) const { return 0; }
   virtual Report run(const Run& run) = 0;
 };

@@ -17,7 +17,7 @@ Tensor causal_mask(Index T, Index S) {
   return le(autograd::arange(S), autograd::arange(T).reshape({T, 1}));
 }
 
-/// Softmax over the keys that each query may look at.
+/// Softmax over the keys that each query sees.
 Tensor weights_of(const Tensor& scores, const AttentionOptions& options) {
   const bool causal = options.causal == Causal::yes;
   if (!causal && !options.mask.defined()) return softmax(scores, /*dim=*/-1);

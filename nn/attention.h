@@ -16,7 +16,7 @@ namespace nn {
 /// .grad(), unless it needs none.
 struct TracedAttention {
   std::string path;  // of the module that called: "GPT.h.0.attn"
-  Tensor q, k, v;    // as given to attention(): one head a matrix
+  Tensor q, k, v;    // as given to attention(): one matrix per head
   Tensor scores;     // scaled: what softmax is given
   Tensor weights;    // what softmax gives, before dropout; rows sum to one
 };
@@ -25,8 +25,8 @@ struct TracedAttention {
 ///   const nn::AttentionTrace trace;
 ///   model(tokens);
 ///   trace[0].weights
-/// It keeps the graphs alive too. Layers then make the matrices that they do without else, so that
-/// their results are the same to rounding only. Of several, the newest alone records.
+/// It keeps the graphs alive too. Layers then make the matrices that they otherwise do without, so
+/// their results are the same only to rounding. If there are several, only the newest records.
 class AttentionTrace {
  public:
   AttentionTrace();
@@ -55,15 +55,15 @@ struct AttentionOptions {
 
 /// Scaled dot-product attention, softmax(a q k^T) v (Vaswani et al., "Attention is all you need",
 /// 2017, eq. 1): q (..., T, D), k (..., S, D), v (..., S, E) -> (..., T, E); the leading dims
-/// broadcast, D is at least 1. ShapeError with all three shapes. A query that may look nowhere gets
+/// broadcast, D is at least 1. ShapeError with all three shapes. A query that sees no key gets
 /// zeros, and so do its gradients.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 
 /// Multi-head self-attention, (B, T, n_embd) -> (B, T, n_embd): n_head attentions side by side,
 /// each on its own head_size channels of one fused projection. Every position sees every other,
-/// unless the options are causal. Without a trace, a mask and qk_norm no (T, T) matrix is ever
-/// whole. Parameters: qkv.weight (3 n_embd, n_embd), [qkv.bias], proj.weight (n_embd, n_embd),
+/// unless the options are causal. Without a trace, a mask or qk_norm, no (T, T) matrix is ever
+/// stored. Parameters: qkv.weight (3 n_embd, n_embd), [qkv.bias], proj.weight (n_embd, n_embd),
 /// [proj.bias]: 4 n_embd^2 numbers, and 4 n_embd more with biases; with qk_norm also q_norm.weight
 /// and k_norm.weight (head_size), shared by the heads.
 class MultiHeadAttention : public Module {

@@ -8,7 +8,7 @@
 
 namespace nn {
 
-/// Attention and an MLP, each added to what it was given: (B, T, n_embd) -> (B, T, n_embd).
+/// Attention and an MLP, each added to its input: (B, T, n_embd) -> (B, T, n_embd).
 /// Children: ln_1, attn, ln_2, mlp. 12 n_embd^2 weights, and 13 n_embd more with biases.
 class Block : public Module {
  public:

@@ -9,7 +9,7 @@ namespace nn {
 
 namespace {
 
-// In place, unless somebody else still holds the gradient.
+// In place, unless something else still holds the gradient.
 void scale_grad(Tensor parameter, double factor) {
   Tensor grad = parameter.grad();
   parameter.zero_grad();

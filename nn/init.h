@@ -7,8 +7,8 @@
 
 namespace nn {
 
-/// How a weight with fan_in inputs an output starts. Biases start at zero but under torch.
-/// An Embedding has no inputs to count: it takes fan_in to be n_embd, and under torch starts at
+/// How a weight with fan_in inputs per output starts. Biases start at zero, except with torch.
+/// An Embedding has no inputs to count: it takes fan_in to be n_embd, and with torch starts at
 /// N(0, 1), as PyTorch's does.
 enum class Init {
   lesson,  // N(0, 1)
@@ -26,7 +26,7 @@ Init parse_init(std::string_view text);
 /// Draws parameters by one rule: Initializer{Init::gpt2, DType::f32, generator}.weight(...).
 struct Initializer {
   Init rule;
-  DType dtype;  // under f32 the numbers of f64, rounded
+  DType dtype;  // f32 gives the numbers of f64, rounded
   Generator& generator;
 
   Tensor weight(const Shape& shape, Index fan_in) const;  // fan_in at least 1

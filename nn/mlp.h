@@ -5,7 +5,7 @@
 
 namespace nn {
 
-/// What follows attention in a block, each position by itself: n_embd -> 4 n_embd, gelu,
+/// The part of a block after attention, each position by itself: n_embd -> 4 n_embd, gelu,
 /// -> n_embd, dropout. Parameters: fc.weight (4 n_embd, n_embd), [fc.bias], proj.weight (n_embd,
 /// 4 n_embd), [proj.bias].
 class MLP : public Module {

@@ -134,7 +134,7 @@ void Module::set_training(bool training) {
 
 // --- parameters
 
-// Of this module and all below, each tensor once, under its first name.
+// This module and all below, each tensor once, under its first name.
 std::vector<Module::Own> Module::all_of(std::vector<Own> Module::*kind) const {
   std::vector<Own> all;
   std::unordered_set<const void*> seen;

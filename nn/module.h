@@ -34,7 +34,7 @@ struct NamedModule {
 /// The values of parameters and buffers by name: what a checkpoint holds.
 using State = std::map<std::string, Tensor>;
 
-/// Where the random numbers of each module stand, by its name in the tree
+/// The state of each module's random numbers, by its name in the tree
 /// ("h.0.attn.attn_dropout").
 using GeneratorStates = std::map<std::string, Generator::State>;
 
@@ -82,18 +82,18 @@ class Module {
     return forward(x);
   }
 
-  // --- parameters: a module's own in order of registration, then its children's; one that is
-  // shared comes once, under its first name
+  // --- parameters: a module's own in order of registration, then its children's; a shared
+  // one comes once, under its first name
   std::vector<NamedParameter> named_parameters() const;
   std::vector<Tensor> parameters() const;
   std::vector<NamedShape> named_shapes() const;   // of the same, and where they hold no numbers too
   Tensor parameter(std::string_view name) const;  // ValueError if there is none of that name
   Index parameter_count() const;                  // numbers, not tensors
   void zero_grad();
-  /// What belongs to the state and is not trained: the running averages of a norm, a mask.
+  /// State that is not trained: the running averages of a norm, a mask.
   std::vector<NamedParameter> named_buffers() const;
-  /// Converts all parameters and buffers of floats in place; gradients go. Before an optimizer is
-  /// made, whose averages have the old dtype.
+  /// Converts all floating-point parameters and buffers in place and drops the gradients. For use
+  /// before an optimizer is made, whose averages would keep the old dtype.
   void to(DType dtype);
 
   // --- training (the initial mode) or evaluation: a flag, for this module and all below; whether
@@ -103,7 +103,7 @@ class Module {
   bool training() const { return training_; }
 
   // --- state
-  /// The values of now: later training does not change them.
+  /// The present values; later training does not change them.
   State state() const;
   /// Names, shapes and dtypes must be exactly those of state(): ValueError names missing and
   /// unexpected keys, ShapeError and DTypeError the parameter and both sides. Changes nothing
@@ -111,8 +111,8 @@ class Module {
   void load_state(const State& state);
   /// Those of the modules that have a generator.
   GeneratorStates generators() const;
-  /// Puts them back: what is random comes again. ValueError unless there is one for each such
-  /// module and no other; then nothing has changed.
+  /// Restores them: the same random numbers come again. ValueError unless there is exactly one for
+  /// each such module; then nothing has changed.
   void set_generators(const GeneratorStates& states);
 
   // --- the tree
@@ -136,9 +136,9 @@ class Module {
     adopt(std::move(name), std::move(child));
     return module;
   }
-  /// The same tensor, from now on a parameter: it requires a gradient.
+  /// The same tensor, now a parameter that requires a gradient.
   Tensor register_parameter(std::string name, Tensor value);
-  /// A parameter from value(), which nobody calls where shapes are enough.
+  /// A parameter from value(), which is not called where shapes are enough.
   template <class F>
   Tensor register_parameter(std::string name, const Shape& shape, F value) {
     if (!ShapesOnly::on()) return register_parameter(std::move(name), value());
@@ -149,7 +149,7 @@ class Module {
   /// A tensor of any dtype that state() holds and no optimizer sees: saved and loaded, and changed
   /// by forward through set_data() or write(). GraphError if it requires a gradient.
   Tensor register_buffer(std::string name, Tensor value);
-  /// What a random forward draws from, at most one a module. ValueError for a second.
+  /// What a random forward draws from, at most one per module. ValueError for a second.
   Generator& register_generator(const Generator& generator);
 
   const Shape& shape_of(std::string_view name) const;  // of a parameter of its own
@@ -181,7 +181,7 @@ class Module {
   std::vector<std::unique_ptr<Module>> children_;
 };
 
-/// The tree with settings and parameter counts, a line each, without a newline at the end.
+/// The tree with settings and parameter counts, one line each, without a newline at the end.
 std::string to_string(const Module& module);
 std::ostream& operator<<(std::ostream& out, const Module& module);
 

@@ -10,7 +10,7 @@
 
 namespace nn {
 
-/// Parameters that share settings; what is unset here is as the optimizer's options have it.
+/// Parameters that share settings; what is unset here comes from the optimizer's options.
 struct ParameterGroup {
   std::vector<NamedParameter> parameters = {};
   double lr_scale = 1.0;  // the rate of the group is lr() * lr_scale
@@ -49,12 +49,12 @@ class Optimizer {
   void load_state(const State& state);
 
  protected:
-  /// What holds for one group at one step.
+  /// The settings of one group at one step.
   struct GroupOptions {
     double lr, weight_decay, eps;
   };
 
-  /// A slot is a running average: a tensor like the parameter for each, zeros at first. ValueError
+  /// A slot is a running average: for each parameter a tensor like it, zeros at first. ValueError
   /// for settings out of range, no parameter at all, and a parameter or a name that comes twice.
   Optimizer(std::string type, std::vector<ParameterGroup> groups, GroupOptions defaults,
             std::vector<std::string> slots);

@@ -6,7 +6,7 @@
 #include "nn/scale.h"
 #include "nn/types.h"
 
-// What layers and optimizers can be told, and what they do untold: all defaults of nn. They are
+// The options of layers and optimizers, with all defaults of nn. They are
 // PyTorch's where the meaning is PyTorch's; a GPT and its parts have the sizes of GPT-2 small.
 
 namespace nn {

@@ -18,8 +18,8 @@ ScheduleKind parse_schedule(std::string_view text);
 
 /// The learning rate of each iteration, counted from 0: a linear warm-up from
 /// lr / (warmup_iters + 1) that reaches lr at iteration warmup_iters, then lr itself or a way down
-/// to min_lr, where it stays from iteration decay_iters on. A decay_iters that is not after the
-/// warm-up leaves lr one iteration.
+/// to min_lr, where it stays from iteration decay_iters on. If decay_iters is not after the
+/// warm-up, lr lasts one iteration.
 struct Schedule {
   ScheduleKind kind = ScheduleKind::constant;
   double lr = 1e-3;  // the peak

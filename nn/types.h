@@ -2,8 +2,8 @@
 
 #include "autograd/ops.h"
 
-// What all of nn shares: the engine's names, and the words that stand where a bool would be read
-// without its meaning.
+// What all of nn shares: the engine's names, and the enums that say what a bool at a call
+// would not.
 
 namespace nn {
 

@@ -53,7 +53,7 @@ double score_error(const AttentionPass& pass) {
   return worst;
 }
 
-/// Of the rows of dS, over sum p |dP|: the largest |sum|, and the largest |dS - p (dP - p.dP)|.
+/// For the rows of dS, over sum p |dP|: the largest |sum| and the largest |dS - p (dP - p.dP)|.
 struct GradientErrors {
   double sum = 0, formula = 0;
 };

@@ -5,7 +5,7 @@
 
 #include "experiments/attention/attention_pass.h"
 
-// What `gradlab attention` draws. Each figure is whole lines.
+// What `gradlab attention` draws. Each figure consists of whole lines.
 
 namespace experiments::attention {
 
@@ -14,8 +14,8 @@ struct View {
   const std::vector<std::string>& tokens;
   const Run& run;
   std::string scale;  // the written form
-  Index head = 0;     // that rows and steps are shown of
-  Index row = -1;     // the query that is pointed at; none below 0
+  Index head = 0;     // whose rows and steps are shown
+  Index row = -1;     // the marked query; none if negative
 
   std::string title(Index query) const;  // "3 mat"
 };

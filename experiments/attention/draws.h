@@ -6,7 +6,7 @@
 
 namespace experiments::attention {
 
-/// The streams of random numbers beside those of the layer's own parameters.
+/// Streams of random numbers that the layer's own parameters do not use.
 enum class Draw : std::uint64_t { input = 1, position, cotangent, probe };
 autograd::RandomKey key_of(std::uint64_t seed, Draw draw, std::uint64_t index = 0);
 

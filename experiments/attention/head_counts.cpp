@@ -24,7 +24,7 @@ double map_distance(std::span<const double> weights, Index heads, Index T) {
   std::vector<double> cell(static_cast<std::size_t>(heads));
   for (Index ij = 0; ij < T * T; ++ij) {
     for (Index h = 0; h < heads; ++h) cell[h] = weights[h * T * T + ij];
-    // Of sorted values the pairs' differences are sum_h (2 h - H + 1) x_h.
+    // For sorted values the differences of all pairs add up to sum_h (2 h - H + 1) x_h.
     std::ranges::sort(cell);
     for (Index h = 0; h < heads; ++h) sum += static_cast<double>(2 * h - heads + 1) * cell[h];
   }

@@ -20,7 +20,7 @@ constexpr Index kMaxMaps = 16;               // that are drawn
 /// One way to split the channels.
 struct Split {
   Index heads;
-  std::int64_t parameters;  // counted in a layer where there is one
+  std::int64_t parameters;  // counted in a layer, if one was made
   Flops flops;
   double distance = 0, entropy = 0;  // of a layer's maps
   std::vector<double> weights = {};  // (H, T, T), of the split that is drawn

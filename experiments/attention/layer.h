@@ -15,9 +15,9 @@ struct LayerOptions {
 
   /// `heads` are the spellings of --n-head.
   void add_to(Options& options, const std::string& heads = "--n-head");
-  /// UsageError where the heads do not divide the channels.
+  /// UsageError unless the heads divide the channels.
   nn::MultiHeadAttentionOptions config(autograd::DType dtype) const;
-  /// Roughly, of the layer and one pass of T positions forward and backward.
+  /// A rough estimate for the layer and one forward and backward pass over T positions.
   double bytes(autograd::DType dtype, Index T) const;
 };
 

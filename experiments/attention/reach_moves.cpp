@@ -46,7 +46,7 @@ double pulled_back(const Tensor& y, const Tensor& x, const Tensor& seed, Index p
   return g.select(1, position).sum().item();
 }
 
-/// Zero but for row t, which is the direction of dy there.
+/// Zero except for row t, which is the direction of dy there.
 Tensor direction(const Tensor& dy, Index t, double norm) {
   Tensor seed = autograd::zeros(dy.shape(), dy.dtype());
   if (norm > 0) seed.select_(1, t) = dy.select(1, t) / norm;

@@ -16,12 +16,12 @@ struct Nudge {
 struct Moves {
   std::vector<double> size;    // |y_t| before
   std::vector<double> moved;   // |dy_t|
-  std::vector<double> weight;  // that t gives to the position, the mean over heads
-  /// |dy_t / d delta| at delta = 0: by a small central difference, and by gradients, one backward
-  /// pass a position along the direction in which it moves.
+  std::vector<double> weight;  // from t to the position, mean over heads
+  /// |dy_t / d delta| at delta = 0: by a small central difference, and by gradients, with one
+  /// backward pass per position along the direction in which it moves.
   std::vector<double> slope, gradient;
   double slope_error =
-      0;  // |.| of all: the central difference's own, estimated from twice the step
+      0;  // norm over all t of the central difference's error, estimated from twice the step
   /// w . dy / d delta for random w ~ N(0,1) over all of y, the same two ways.
   std::vector<double> probed, probed_gradient;
 };
@@ -30,7 +30,7 @@ struct Moves {
 Moves moves_of(nn::MultiHeadAttention& layer, const autograd::Tensor& x, Nudge nudge, Index probes,
                const Run& run);
 
-/// The step of the central difference: balances its error, O(step^2), with rounding.
+/// The step of the central difference: balances its error, O(step^2), against rounding.
 double small_step(autograd::DType dtype);
 
 }  // namespace experiments::attention

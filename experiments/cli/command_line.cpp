@@ -138,8 +138,8 @@ const CLI::Option* CommandLine::find_option(const std::string& command,
   return nullptr;
 }
 
-/// Words of the option at the front: 1, or 2 with its value. CLI11 would make something nobody
-/// meant of what is refused here: "--rows=" takes the next word, "--quick=x" counts, and "--out
+/// Words of the option at the front: 1, or 2 with its value. CLI11 would misread what is refused
+/// here: "--rows=" takes the next word, "--quick=x" counts, and "--out
 /// --quick" writes a file of that name.
 std::size_t CommandLine::length(std::span<const std::string> words,
                                 const std::string& command) const {
@@ -159,7 +159,7 @@ std::size_t CommandLine::length(std::span<const std::string> words,
   return takes && name == words[0] ? 2 : 1;
 }
 
-/// With the command at the front, as CLI11 takes what follows it for its own.
+/// With the command at the front, as CLI11 gives it everything that follows.
 CommandLine::Order CommandLine::ordered(std::span<const std::string> words) const {
   Order order;
   while (!words.empty()) {

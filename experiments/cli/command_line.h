@@ -16,15 +16,15 @@ class CommandLine {
   CommandLine(std::span<const Entry> entries, const std::string& default_command);
   ~CommandLine();
 
-  /// What is wanted: a command, whose options are set then, or else a text.
+  /// What was asked for: a command, with its options set, or else a text.
   struct Request {
     Command* command = nullptr;
     std::string text;
   };
 
-  /// `words` are argv without the program. Options stand before or after the command, which is the
-  /// default one where none is typed. UsageError for an unknown command or option, with what may
-  /// have been meant, for a missing or bad value and for a word too many.
+  /// `words` are argv without the program. Options may stand before or after the command;
+  /// without a command the default one runs. UsageError for an unknown command or option, with a
+  /// suggestion, for a missing or bad value and for an extra word.
   Request parse(std::span<const std::string> words);
   /// Sets options of `command`: names, each followed by its value unless it is a toggle.
   void set(Command& command, std::span<const std::string> words);

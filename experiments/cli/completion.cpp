@@ -10,7 +10,7 @@
 namespace experiments::cli {
 namespace {
 
-// The words to offer are filled in between. bash takes '=' for a word of its own.
+// The words to offer are filled in between. bash makes '=' a separate word.
 constexpr const char* kHead = R"(# Completion of gradlab in bash: source <(gradlab completion bash)
 _gradlab() {
   local cur=${COMP_WORDS[COMP_CWORD]} option='' command='' words='' flags='' list='' i
@@ -88,7 +88,7 @@ std::string bash_completion(Commands commands, const std::string& default_comman
   return out + kTail;
 }
 
-/// `text` without what _arguments and _describe would take for their own.
+/// `text` with what _arguments and _describe would interpret escaped.
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -49,7 +49,7 @@ std::string shortened(const std::string& path) {
   return report::fitted(name, std::min(report::display_width(name), kMax), "...");
 }
 
-/// Whether `message` has `flag` as a word of its own.
+/// Whether `message` has `flag` as a whole word.
 bool names(const std::string& message, const std::string& flag) {
   for (std::size_t at = message.find(flag); at != message.npos; at = message.find(flag, at + 1)) {
     const char next = at + flag.size() < message.size() ? message[at + flag.size()] : ' ';
@@ -64,7 +64,7 @@ struct BadLine {
   std::string what;
 };
 
-/// A text, a number or a truth value as a command line would have it.
+/// A string, a number or a truth value as a command line would have it.
 std::string scalar(const std::string& key, const toml::node& node) {
   const std::size_t line = node.source().begin.line;
   if (const auto* integer = node.as_integer()) return fmt::format("{}", integer->get());
@@ -99,7 +99,7 @@ ConfigEntry entry_of(const toml::key& key, const toml::node& node) {
   return entry;
 }
 
-/// The entries of `table`, which are no tables.
+/// The entries of `table` that are not tables.
 ConfigTable table_of(std::string name, std::size_t line, const toml::table& table) {
   ConfigTable out{std::move(name), line};
   for (const auto& [key, node] : table) {

@@ -11,7 +11,7 @@ namespace experiments::cli {
 struct ConfigEntry {
   enum class Kind { value, boolean, list };
   std::string key;
-  std::string value;  // of a list: its items with commas between
+  std::string value;  // of a list: its items, joined by commas
   Kind kind = Kind::value;
   std::size_t line = 0;
 };
@@ -23,19 +23,19 @@ struct ConfigTable {
 };
 
 /// A --config file in TOML: option names as keys ("seq-len" or "seq_len"), lists for "4,8", true
-/// for a toggle. What stands before the first table is for the command that runs; a table is for
-/// the command of its name, and goes before that.
+/// for a toggle. Keys before the first table apply to the command that runs; a table applies to
+/// the command of its name, and takes precedence.
 class ConfigFile {
  public:
-  /// IoError if `path` cannot be read, UsageError if it is no TOML.
+  /// IoError if `path` cannot be read, UsageError if it is not TOML.
   explicit ConfigFile(const std::string& path);
 
   /// Sets the options of `command`. The tables of other commands are checked, too. UsageError names
   /// file, line, key and rule: "run.toml:3: rows: expected ..., got '5x'".
   void apply(Commands commands, Command& command);
 
-  /// The message of a check of options, with the place in the file of those that it names, unless
-  /// the command line gives them.
+  /// The message of a failed check of options, with the places in the file of the options that it
+  /// names, unless the command line sets them.
   std::string located(const std::string& message, Command& command) const;
 
  private:

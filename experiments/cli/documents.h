@@ -8,11 +8,11 @@
 
 namespace experiments::cli {
 
-/// A text about the program, made of what its commands tell of themselves.
+/// A text about the program, made from what its commands say about themselves.
 struct Document {
   const char* name;  // typed where a command would be
   const char* summary;
-  std::vector<std::string> parts;  // one of them has to follow the name, unless there are none
+  std::vector<std::string> parts;  // if there are any, one of them must follow the name
   std::string (*write)(Commands commands, const std::string& default_command,
                        const std::string& part);
 };

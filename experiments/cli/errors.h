@@ -18,10 +18,10 @@ class UsageError : public std::runtime_error {
 using nn::DataError;  // exit code 3: input data that does not fit
 using nn::IoError;    // exit code 4: a file or stream that cannot be read or written
 
-/// The reader of a pipe went away, as `head` does. Exit code 4, without a word.
+/// The reader of a pipe went away, as `head` does. Exit code 4, without a message.
 struct ClosedPipe {};
 
-/// The user ended the run. No std::exception, so that nothing swallows it on its way. Exit code
+/// The user ended the run. Not a std::exception, so that no handler swallows it. Exit code
 /// 130.
 struct Interrupted {};
 

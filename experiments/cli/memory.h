@@ -2,8 +2,8 @@
 
 namespace experiments::cli {
 
-/// Bytes of memory that this process may come to use: the machine's, or less where a control group
-/// says so; infinity if unknown.
+/// Bytes of memory that this process may use: all of the machine's, or less if a control group
+/// limits it; infinity if unknown.
 double memory_limit();
 
 /// UsageError with both numbers if `needed` bytes are more than 80 % of `limit`.

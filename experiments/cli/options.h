@@ -24,14 +24,14 @@ namespace experiments::cli {
 
 using autograd::Index;
 
-/// What help, completion and the manual tell of an option of CLI11.
+/// What help, completion and the manual say about an option.
 struct Flag {
   std::string name;                       // "--rows"
   std::string value;                      // "N"; "" for a toggle
   std::string help;                       // what it does, with its default and other spellings
   std::string heading;                    // the part of the help that it is shown in
   std::vector<std::string> spellings;     // all of its names
-  std::vector<std::string> choices = {};  // all values there are, where they are names
+  std::vector<std::string> choices = {};  // all possible values, if they are names
 };
 
 Flag flag_of(const CLI::Option& option);
@@ -46,7 +46,7 @@ class Options {
   explicit Options(CLI::App& app) : app_(app) {}
   void integer(const std::string& names, Index& target, Index min, Index max,
                const std::string& help);
-  /// A target that stays empty unless the option is given, for options that not every run can heed;
+  /// A target that stays empty unless the option is given, for options that some runs cannot use;
   /// `help` names the default.
   void integer(const std::string& names, std::optional<Index>& target, Index min, Index max,
                const std::string& help);
@@ -59,7 +59,7 @@ class Options {
             const std::string& value = "TEXT");
   void choice(const std::string& names, std::string& target, std::vector<std::string> allowed,
               const std::string& help);
-  /// The command line can only turn it on, --config can turn it off too.
+  /// The command line can only turn it on; --config can turn it off too.
   void toggle(const std::string& names, bool& target, const std::string& help);
   /// Comma-separated choices, each at most once.
   void choices(const std::string& names, std::vector<std::string>& target,
@@ -72,20 +72,20 @@ class Options {
   /// Comma-separated scales, each at most once.
   void scales(const std::string& names, std::vector<nn::Scale>& target, const std::string& help);
 
-  /// The heading in the help of the options that follow.
+  /// The heading in the help for the options that follow.
   void heading(const std::string& text) { heading_ = text; }
 
   std::vector<Flag> flags() const;
-  /// By any of its spellings.
+  /// Finds an option by any of its spellings.
   std::optional<Flag> find(const std::string& name) const;
   /// Sets an option as the command line would, a toggle by "true" or "false".
   void set(const std::string& name, const std::string& text);
-  /// Whether the words that were parsed last give it.
+  /// Whether the words that were parsed last set it.
   bool is_given(const std::string& name) const;
 
  private:
   using Take = std::function<void(const std::string& flag, const std::string& text)>;
-  /// `choices` are names with commas between; "" where any text may do.
+  /// `choices` are names joined by commas; "" if any text is allowed.
   void add(const std::string& names, const std::string& value, const std::string& help,
            const std::string& initial, Take take, const std::string& choices = "");
 

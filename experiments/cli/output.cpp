@@ -22,7 +22,7 @@ namespace {
   throw IoError(fmt::format("{}: {}", shown, std::strerror(error)));
 }
 
-/// A descriptor, closed in the end.
+/// A descriptor that is closed at the end.
 class File {
  public:
   explicit File(int fd) : fd_(fd) {}

@@ -10,7 +10,7 @@ namespace experiments::cli {
 /// `stdout_fd` already stands for are written directly.
 class Output {
  public:
-  /// "-" is stdout_fd. IoError if `path` could not be written; creates nothing that stays.
+  /// "-" is stdout_fd. IoError if `path` could not be written; leaves no file behind.
   Output(const std::string& path, int stdout_fd);
   void write(std::string_view text) const;  // IoError, ClosedPipe, Interrupted
 
@@ -23,7 +23,7 @@ class Output {
   Kind kind_ = Kind::file;
 };
 
-/// All of `text` to `fd`. `shown` names it in the IoError.
+/// Writes all of `text` to `fd`. `shown` names it in the IoError.
 void write_all(int fd, std::string_view text, const std::string& shown);
 
 }  // namespace experiments::cli

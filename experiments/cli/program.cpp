@@ -37,7 +37,7 @@ enum ExitCode {
 constexpr std::size_t kMaxMessage = 200;
 constexpr std::size_t kMaxNumeric = 600;  // op, module, shapes and ranges take their room
 
-/// "error: ..." in one line of at most so many characters.
+/// "error: ..." in one line of limited length.
 void say_error(const World& world, std::string_view message, std::size_t most = kMaxMessage) {
   std::string line = "error: ";
   for (std::string_view rest = message; !rest.empty();) {
@@ -137,8 +137,8 @@ int run_command(Command& command, const std::string& line, const World& world) {
   return kCheckFailed;
 }
 
-/// run_command() with what lies under the options of `words`: those of --config, and under them
-/// those that the experiment knows of.
+/// run_command() with the options that `words` override: those of --config and, below them, those
+/// that the experiment supplies.
 int run_configured(CommandLine& line, Command& command, std::span<const std::string> words,
                    const World& world) {
   std::optional<ConfigFile> config;

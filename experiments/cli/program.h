@@ -9,7 +9,7 @@ namespace experiments::cli {
 
 const char* version();  // "0.1.0"
 
-/// What a run of the program works with; tests put in their own.
+/// What a run of the program works with; tests supply their own.
 struct World {
   int out = 1;  // descriptors of the streams
   int err = 2;
@@ -17,7 +17,7 @@ struct World {
   std::string default_command = "scaling";
 };
 
-/// The program: does what `words` (argv without its first) ask for, reports errors in one line on
+/// The program: does what `words` (argv without the first) ask for, reports an error as one line on
 /// `err` and returns the exit code. Throws nothing.
 int run_program(std::span<const std::string> words, const World& world = {});
 

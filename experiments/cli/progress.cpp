@@ -15,7 +15,7 @@ namespace experiments::cli {
 namespace {
 
 void put(int fd, std::string_view text) {
-  // A lost piece of a progress bar is no error.
+  // Losing a piece of a progress bar is not an error.
   if (write(fd, text.data(), text.size()) < 0) return;
 }
 

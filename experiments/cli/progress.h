@@ -5,7 +5,7 @@
 
 namespace experiments::cli {
 
-/// A bar on a terminal, drawn at most ten times a second and erased in the end; elsewhere nothing.
+/// A bar on a terminal, drawn at most ten times a second and erased at the end; elsewhere nothing.
 class Progress {
  public:
   Progress(int fd, std::string label);

@@ -15,7 +15,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "010" is 8 to some readers and 10 to others.
+/// "010" means 8 to some readers and 10 to others.
 bool has_leading_zero(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && is_digit(text[1]);

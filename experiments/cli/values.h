@@ -11,7 +11,7 @@
 #include "experiments/cli/errors.h"
 #include "nn/scale.h"
 
-// The texts of option values as numbers and names. Every function takes the option's name for its
+// Option values, from text to numbers and names. Every function takes the option's name for its
 // message and throws UsageError: "--rows: expected a whole number in [1, 1000], got '5x'".
 
 namespace experiments::cli {
@@ -21,7 +21,7 @@ using autograd::Index;
 Index parse_integer(std::string_view flag, std::string_view text, Index min, Index max);
 std::uint64_t parse_unsigned(std::string_view flag, std::string_view text,
                              std::uint64_t max = std::numeric_limits<std::uint64_t>::max());
-/// Finite and in [min, max]; an infinite bound is none.
+/// Finite and in [min, max]; an infinite bound is no bound.
 double parse_number(std::string_view flag, std::string_view text, double min, double max);
 std::string parse_text(std::string_view flag, std::string_view text);
 std::string parse_choice(std::string_view flag, std::string_view text,

@@ -8,14 +8,14 @@ namespace experiments::measure {
 
 using autograd::Index;
 
-/// The four numbers that every figure is reported as. NaN if any value is not finite.
+/// The four numbers by which a sample is reported. NaN if any value is not finite.
 struct Summary {
   double mean, median, p95, rms;
 };
 Summary summarize(std::span<const double> values);
 
 /// Quantile q in [0, 1], interpolated linearly between the order statistics at q (n - 1) (type 7 of
-/// Hyndman and Fan, NumPy's default). Reorders `values`; NaN of none.
+/// Hyndman and Fan, NumPy's default). Reorders `values`; NaN if there are none.
 double quantile(std::span<double> values, double q);
 
 double mean(std::span<const double> values);
@@ -33,14 +33,14 @@ Estimate grouped_mean(std::span<const double> values, Index group);
 double student_t_tail(double x, double dof);
 /// The x with student_t_tail(x, dof) == tail.
 double student_t_critical(double tail, double dof);
-/// What "4 standard errors" means for an error estimated with `dof` degrees of freedom when `tests`
-/// such comparisons are made: the x that Student's t exceeds as rarely as all of them together may
-/// fail by chance, as often as one normal exceeds 4 (6e-5; Bonferroni). 4 for one test and many
-/// dof.
+/// How many standard errors, estimated with `dof` degrees of freedom, stand for "4 sigma" when
+/// `tests` comparisons are made: so many that all of them together fail by chance as rarely as one
+/// normal value exceeds 4 (6e-5; Student's t, Bonferroni). It is 4 for one test and many degrees of
+/// freedom.
 double four_sigma(double dof, Index tests);
 
-/// How far an estimate may lie from a constant, and two from each other: four_sigma standard
-/// errors, for two estimates the combined ones with Welch's degrees of freedom.
+/// How far an estimate may lie from a constant, or two estimates from each other: four_sigma
+/// standard errors, combined for two estimates, with Welch's degrees of freedom.
 double tolerance(const Estimate& a, Index tests);
 double tolerance(const Estimate& a, const Estimate& b, Index tests);
 

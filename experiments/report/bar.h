@@ -7,8 +7,8 @@
 
 namespace experiments::report {
 
-/// A horizontal bar, `share` in [0, 1] of `width` columns long: in eighths of one, or whole ones in
-/// ASCII. A share that is not finite has none.
+/// A horizontal bar, `share` in [0, 1] of `width` columns long, drawn to an eighth of a column, or
+/// to a whole one in ASCII. Empty if the share is not finite.
 std::string bar(double share, std::size_t width, Glyphs glyphs);
 
 }  // namespace experiments::report

@@ -102,7 +102,7 @@ std::string cells(const Heatmaps& maps, const double* row, std::size_t width, bo
   return color ? out + kPlain : '|' + out + '|';
 }
 
-/// One line over the columns: the pieces of their labels that stand on it.
+/// One line of column labels: the piece of each label that belongs on it.
 std::string heading(const Layout& layout, std::size_t line) {
   std::string out(layout.frame, ' ');
   for (const std::vector<std::string>& pieces : layout.column_labels) {

@@ -36,12 +36,12 @@ struct Heatmaps {
   Index marked = -1;  // the row that a > points at
 };
 
-/// Side by side where they fit, in as few and as equal strips as that allows. Cells are two columns
-/// wide, one where a single map would not fit otherwise. Labels are made printable, and cut; those
+/// Side by side, in as few and as equal strips as the width allows. Cells are two columns wide, or
+/// one if a single map would not fit otherwise. Labels are made printable, and cut; those
 /// of columns run downwards. A value that is not finite is shown as "?". Each line ends in "\n".
 ///
-/// In characters a cell of [0, high] is one of ten levels. A diverging one has a sign before its
-/// level; of one column it is a digit (positive) or a letter (negative).
+/// In characters, a cell of [0, high] is one of ten levels. A diverging cell has a sign before its
+/// level; if one column wide, it is a digit (positive) or a letter (negative).
 std::string draw(const Heatmaps& maps, const Canvas& canvas);
 
 /// One line: what the colours or characters stand for.

@@ -8,15 +8,15 @@
 
 namespace experiments::report {
 
-/// One bar of a histogram that lies on its side, and where a curve runs at it; both at least 0.
+/// One bar of a horizontal histogram, and the value of a curve there; both at least 0.
 struct Bar {
   std::string label;
   double value;
   double curve;
 };
 
-/// A line a bar: label, bar, percentages of value and curve. The largest of both is `width` columns
-/// long; a stroke crosses each bar where the curve is.
+/// One line per bar: label, bar, percentages of value and curve. The largest of both is `width`
+/// columns long; a stroke crosses each bar where the curve is.
 std::vector<std::string> histogram(std::span<const Bar> bars, std::size_t width, Glyphs glyphs);
 
 }  // namespace experiments::report

@@ -26,7 +26,7 @@ std::string line(const Json& object) {
   return "{" + join(members, ", ") + "}";
 }
 
-/// A list with one object a line.
+/// A list with one object per line.
 std::string list(const std::vector<std::string>& lines) {
   return lines.empty() ? "[]" : "[\n    " + join(lines, ",\n    ") + "\n  ]";
 }

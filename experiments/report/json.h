@@ -7,7 +7,7 @@
 
 namespace experiments::report {
 
-/// What JSON tells of a run besides its results.
+/// What JSON says about a run besides its results.
 struct Context {
   std::string version;
   std::string command;  // as typed, quoted for a shell

@@ -22,7 +22,7 @@ std::string significant(double value, int digits) {
   if (value == 0) return "0";
   const int precision = std::max(digits, 1);
   const std::string scientific = fmt::format("{:.{}e}", value, precision - 1);
-  // Of the rounded number: 9.996 has the exponent of 10.0.
+  // The exponent of the rounded number: 9.996 has that of 10.0.
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
   if (exponent < -4 || exponent >= 7) return scientific;
   return fmt::format("{:.{}f}", value, std::max(precision - 1 - exponent, 0));

@@ -18,8 +18,8 @@ struct Column {
   bool wide = false;    // stands in the table only with --wide
 };
 
-/// How a number is held to theory: to a value that it must equal, to one that it must not exceed,
-/// to a second measurement, or to the limit that it tends to. A limit is shown with the distance
+/// How a number is compared with theory: with a value that it must equal, one that it must not
+/// exceed, a second measurement, or the limit that it tends to. A limit is shown with the distance
 /// from it and never fails a run.
 enum class CheckKind { identity, bound, reference, asymptote };
 
@@ -37,13 +37,13 @@ struct Report {
   std::vector<Column> columns = {};
   std::vector<std::vector<Value>> rows = {};
   std::vector<Check> checks = {};
-  // What only the table format has, from top to bottom; each note is a paragraph.
+  // What only the table format shows, from top to bottom; each note is a paragraph.
   std::vector<std::string> opening = {};  // above the table
   std::string figure = {};                // below the table: drawn lines, escapes and all
   std::vector<std::string> details = {};  // below the checks, with --wide
   std::vector<std::string> notes = {};    // at the end
   bool failed = false;                    // exit code 1 (also when a check that may fail is not ok)
-  std::string failure = {};               // what stderr says then; "" has the checks named
+  std::string failure = {};               // what stderr says then; "" names the failed checks
 };
 
 /// Why the exit code is 1, in one line; "" if the report is good.
@@ -53,7 +53,7 @@ const char* name(CheckKind kind);   // "identity"
 bool can_fail(const Check& check);  // a limit cannot
 bool has_failed(const Check& check);
 
-/// std::logic_error if a row has another number of cells than there are columns.
+/// std::logic_error unless every row has one cell per column.
 void require_whole_rows(const Report& report);
 
 }  // namespace experiments::report

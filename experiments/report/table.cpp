@@ -116,7 +116,7 @@ std::string part_text(const std::vector<const Strip*>& columns, std::size_t rows
   return painted(heading, "1", color) + '\n' + painted(rule, "2", color) + '\n' + body;
 }
 
-/// A check as the words of its line.
+/// The words of a check's line.
 struct CheckWords {
   std::string status, kind, name, measured, predicted, distance;
   const char* paint;
@@ -171,7 +171,7 @@ std::string checks_text(const std::vector<Check>& checks, bool color) {
   return out;
 }
 
-/// A note broken into lines, each as far indented as the note is.
+/// A note broken into lines, each indented as far as the note.
 std::string note_text(std::string_view note) {
   const std::size_t indent = std::min({note.find_first_not_of(' '), note.size(), kWidth / 2});
   note.remove_prefix(indent);

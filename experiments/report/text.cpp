@@ -8,7 +8,7 @@
 namespace experiments::report {
 namespace {
 
-/// A character, or a byte that is none.
+/// A character, or a byte that is not part of one.
 struct Character {
   std::string_view bytes;
   std::int32_t code;  // -1 of a byte
@@ -29,8 +29,8 @@ std::size_t width_of(const Character& c) {
   return c.code < 0x80 ? 1 : static_cast<std::size_t>(utf8proc_charwidth(c.code));
 }
 
-/// Characters that nobody sees but that turn the order of a line, break it or hide in it; the
-/// joiners U+200C and U+200D, which scripts need, are none of them.
+/// Invisible characters that reverse the order of a line, break it or hide in it; not the joiners
+/// U+200C and U+200D, which scripts need.
 bool is_invisible(std::int32_t code) {
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_CC:

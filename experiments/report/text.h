@@ -23,23 +23,23 @@ inline constexpr std::size_t kPathShown = 100;  // characters of a path in a mes
 /// printable(text) between single quotes, cut to `limit` characters.
 std::string quote(std::string_view text, std::size_t limit = 40);
 
-/// Columns on a terminal: two for a wide character (East Asian, emoji), none for a mark that stands
-/// on the one before it. Escape sequences are not known here.
+/// Columns on a terminal: two for a wide character (East Asian, emoji), none for a combining
+/// mark. Escape sequences are not recognised.
 std::size_t display_width(std::string_view text);
 
 /// The grapheme clusters: a character with the marks that stand on it is one piece.
 std::vector<std::string> clusters(std::string_view text);
 
-/// `text` in exactly `width` columns: filled with blanks, or cut, which `cut` at its end tells.
+/// `text` in exactly `width` columns: padded with blanks, or cut and ended with `cut`.
 std::string fitted(std::string_view text, std::size_t width, std::string_view cut = "~");
 
 /// `text` as one word of a POSIX shell.
 std::string shell_word(std::string_view text);
 
-/// The one of `known` that `text` is most likely a slip of the pen for; "" if none is near.
+/// The one of `known` that `text` is most likely a misspelling of; "" if none is close.
 std::string nearest(std::string_view text, std::span<const std::string> known);
 
-/// "; did you mean 'rows'?", or "" where nothing is near.
+/// "; did you mean 'rows'?", or "" if none is close.
 std::string did_you_mean(std::string_view text, std::span<const std::string> known);
 
 std::string join(std::span<const std::string> words, std::string_view separator);

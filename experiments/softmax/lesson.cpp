@@ -20,7 +20,7 @@ class Lesson : public Experiment {
   }
 
   double bytes_needed(const Run&) const override {
-    // Four sets of 4 values a run and 12 a row; some modules of 2.4 million parameters.
+    // Four sets of 4 values per run and 12 per row; some modules of 2.4 million parameters.
     return static_cast<double>(runs_) * 8 * 4 * (4 + 3 * kTokens) + 200e6;
   }
 

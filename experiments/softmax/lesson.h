@@ -5,7 +5,7 @@
 
 namespace experiments::softmax {
 
-/// What `gradlab lesson` measures: the code of step 2 so many times, and the module of step 3.
+/// What `gradlab lesson` measures: the code of step 2, run `runs` times, and the module of step 3.
 Findings findings_of(const Run& run, Index runs);
 
 /// The claims as rows, the three steps and the claims as text. Failed if a verdict is not the

@@ -8,7 +8,7 @@
 #include "experiments/softmax/lesson_module.h"
 #include "experiments/softmax/lesson_runs.h"
 
-// What the lesson says, and what a run of its code says to that. The expected verdicts follow
+// What the lesson says, and what a run of its code shows. The expected verdicts follow
 // from theory; the verdicts come from the measurements alone.
 
 namespace experiments::softmax {
@@ -17,7 +17,7 @@ using autograd::Index;
 
 inline constexpr Index kHeadSize = 64;  // D of step 2
 
-/// Everything a `gradlab lesson` measures.
+/// Everything that `gradlab lesson` measures.
 struct Findings {
   Setting setting;                // of the runs at D = 64
   std::vector<CodeRuns> printed;  // x W with W ~ N(0,1): none, sqrt_dk

@@ -61,7 +61,7 @@ Claim share() {
           .expected = Verdict::right};
 }
 
-// That GPT-2 has the biases is a documented fact; the published total can only be had with them.
+// That GPT-2 has the biases is a documented fact; the published total is only reached with them.
 Claim biases(const Findings& f) {
   const Gpt2Count gpt2 = gpt2_count();
   const bool with = gpt2.total() == kGpt2Published;

@@ -26,7 +26,7 @@ struct ModuleFacts {
 };
 ModuleFacts run_module(std::uint64_t seed, autograd::DType dtype);
 
-/// The module's attention as it starts.
+/// The module's attention at initialisation.
 struct InitialAttention {
   nn::Index rows = 0;  // softmax rows seen
   double score_std = 0;
@@ -36,7 +36,7 @@ struct InitialAttention {
 };
 InitialAttention run_initial(std::uint64_t seed, autograd::DType dtype, const nn::Scale& scale);
 
-/// What the scores' standard deviation is in expectation without a scale: W ~ U(+-1/sqrt(C)) has
+/// The expected standard deviation of the scores without a scale: W ~ U(+-1/sqrt(C)) has
 /// variance 1 / (3 C), so q.k has about D (C / (3 C))^2.
 double expected_initial_std();
 

@@ -26,11 +26,11 @@ autograd::Array printed_scores(const Trials& trials, const nn::Scale& scale);
 struct CodeRuns {
   explicit CodeRuns(const Setting& setting);
 
-  // a value a run
+  // one value per run
   std::vector<double> score_min, score_max;
   std::vector<double> score_square;     // the mean over the run's T x T scores
   std::vector<double> printed_entropy;  // of row 0, by the printed softmax: NaN where it prints nan
-  // a value a row, by the shifted softmax
+  // one value per row, by the shifted softmax
   std::vector<double> entropy;  // nats
   std::vector<double> p_max;
   std::vector<double> winner;  // p (1 - p) of the largest p: its derivative by its own score
@@ -42,7 +42,7 @@ struct CodeRuns {
 /// The share of the values above the limit; consecutive groups of `group` are independent.
 measure::Estimate share_above(std::span<const double> values, double limit, Index group);
 
-/// One CodeRuns a scale, all on the same numbers. progress gets the share of runs done.
+/// One CodeRuns per scale, all on the same numbers. progress gets the share of runs done.
 std::vector<CodeRuns> run_code(const Setting& setting, std::span<const nn::Scale> scales,
                                const std::function<void(double)>& progress);
 

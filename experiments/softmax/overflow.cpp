@@ -77,7 +77,7 @@ std::vector<Value> Overflow::sweep(Index score) {
 
 void Overflow::add_checks(DType dtype, Report& report) const {
   const Breaks found = find_breaks(seq_len_, dtype), known = expected_breaks(seq_len_, dtype);
-  // Two neighbouring numbers, and what exp and the sum may be off.
+  // Two neighbouring numbers, and the error of exp and the sum.
   const double tolerance = measure::epsilon(dtype) * (2 * known.nan_below + 4);
   const auto add = [&](const char* what, double measured, double predicted) {
     report.checks.push_back({fmt::format("{} {}", autograd::name(dtype), what), CheckKind::identity,
@@ -101,7 +101,7 @@ void Overflow::add_checks(DType dtype, Report& report) const {
                            CheckKind::bound, worst, bound, 0, worst <= bound});
 }
 
-// The smallest D at which the largest of a row's four scores is on average at the limit.
+// The smallest D at which the largest of a row's four scores reaches the limit on average.
 Index size_reaching(double limit, nn::Init init) {
   const double m = measure::expected_max(4);
   const auto reaches = [&](Index d) {

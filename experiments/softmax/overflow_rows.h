@@ -10,14 +10,14 @@ namespace experiments::softmax {
 
 using autograd::Index;
 
-/// T scores evenly from `top` down to top - 1, (1, T): as far apart as scaled scores are, wherever
-/// they lie.
+/// T evenly spaced scores from `top` down to top - 1, (1, T): as far apart as scaled scores are,
+/// wherever they lie.
 autograd::Array row_of_scores(double top, Index T, autograd::DType dtype);
 
 enum class Method { naive, shifted };
 
 /// How the weights of a row came out. `error` is the largest relative error of a weight against
-/// long double (with the maximum taken off); NaN if a weight is NaN.
+/// long double (with the maximum subtracted); NaN if a weight is NaN.
 struct Weights {
   double error;
   const char* outcome;  // "ok"; "inaccurate": error above 100 eps; "zeros": all of them; "nan"

@@ -100,7 +100,7 @@ bool has_unchecked(const Series& series) {
 }
 
 /// What the factor of softmax(a q K^T) does to scores, weights and gradients, over a list of head
-/// sizes d_k and of scales, with every number held against what is known of it.
+/// sizes d_k and of scales, with every number compared with what is known of it.
 class Scaling : public Experiment {
  public:
   void add_options(Options& options) override;
@@ -191,7 +191,7 @@ void Scaling::run_size(const Setting& setting, const Run& run, double done) {
   }
 }
 
-// Of a constant factor a: the median gain dies as exp(-a gap_T sqrt(d)).
+// For a constant factor a, the median gain dies as exp(-a gap_T sqrt(d)).
 std::vector<Check> Scaling::slope_checks() const {
   std::vector<Check> checks;
   if (nn::parse_init(init_) != nn::Init::unit) return checks;

@@ -163,7 +163,7 @@ Index tests_of(const Setting& setting, std::size_t sizes, std::size_t scales) {
 
 std::vector<CellCheck> variance_checks(const Cell& cell, const Samples& samples, Index tests) {
   if (cell.setting.trials < kFewestTrials || cell.factor == 0) return {};
-  // Products of four normals: a standard error tells of their tails only once many are summed.
+  // Products of four normals: a standard error covers their tails only once many are summed.
   const Index summed = cell.setting.trials * std::min<Index>(cell.setting.channels(), 1000);
   if (cell.setting.init != nn::Init::unit && (cell.setting.channels() < 8 || summed < 3000)) {
     return {};

@@ -67,7 +67,7 @@ const Series* find(std::span<const Series> all, const char* scale) {
   return nullptr;
 }
 
-/// The scale that the sentences are about and, where there are two, the one it is held against.
+/// The scale that the sentences are about and, where there are two, the one it is compared with.
 struct Pair {
   const Series* subject;
   const Series* other;

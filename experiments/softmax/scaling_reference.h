@@ -18,8 +18,8 @@ struct ReferenceSetting {
   Index d_k, seq_len, rows;
   std::uint64_t seed;
 };
-/// A Monte Carlo of its own in plain loops, one result a factor: none of the engine's ops and none
-/// of its random numbers (SplitMix64, the polar method, Marsaglia and Tsang's gamma).
+/// An independent Monte Carlo in plain loops, one result per factor, with none of the engine's ops
+/// or random numbers (SplitMix64, the polar method, Marsaglia and Tsang's gamma).
 std::vector<Reference> run_reference(const ReferenceSetting& setting,
                                      std::span<const double> factors);
 

@@ -13,17 +13,17 @@
 
 namespace experiments::softmax {
 
-/// What is seen of all trials under one scale.
+/// What is measured in all trials under one scale.
 struct Samples {
   explicit Samples(const Setting& setting);
 
-  // a value a row
+  // one value per row
   std::vector<double> entropy, p_max, jacobian, trace, gain, ds, dq;
   std::vector<double> trace_by_parts;  // sum_i x_i p_i / (a |q|): the same mean as the trace's
   std::vector<double> step;            // |a^2 K K^T dS|: logits moved by one unit-rate step on q
-  // a value a key
+  // one value per key
   std::vector<double> dk, dv;
-  // a value a trial
+  // one value per trial
   std::vector<double> score_min, score_max, score_mean, score_square;
 };
 
@@ -32,7 +32,7 @@ struct Samples {
 std::vector<Samples> run_trials(const Setting& setting, std::span<const nn::Scale> scales,
                                 Index chunk, const std::function<void(double)>& progress);
 
-/// Trials at once so that the working set is about 1 MB (or one trial); at most all of them.
+/// How many trials at once keep the working set at about 1 MB; at least one, at most all.
 Index chunk_of(const Setting& setting);
 /// Peak memory of run_trials and of the summaries after it.
 double bytes_of(const Setting& setting, std::size_t scales, int threads);

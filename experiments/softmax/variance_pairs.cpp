@@ -22,7 +22,7 @@ std::size_t bin_of(double z) {
   return static_cast<std::size_t>(std::clamp(std::floor(2 * z) + 9, 0.0, kBins - 1.0));
 }
 
-// One stream a batch and side: d has 17 bits, the batch 32.
+// One stream per batch and side: d has 17 bits, the batch 32.
 Array normals(const PairSetting& setting, Index batch, std::uint64_t side) {
   const std::uint64_t stream = ((0x80 + side) << 56) |
                                (static_cast<std::uint64_t>(setting.d) << 32) |

@@ -9,7 +9,7 @@
 #include "experiments/measure/statistics.h"
 
 // Scores q.k of independent q, k ~ N(0, I_d). A batch is 32 queries against 32 keys: its 1,024
-// scores are uncorrelated but not independent, batches are independent.
+// scores are uncorrelated but not independent; batches are independent.
 
 namespace experiments::softmax {
 

@@ -47,7 +47,7 @@ std::vector<Column> columns() {
           {"tokens_per_s", ""}};
 }
 
-/// `gradlab bench`: how long the pieces of work take that training and the experiments are made of.
+/// `gradlab bench`: times the pieces of work that training and the experiments are made of.
 class Bench : public Experiment {
  public:
   void add_options(Options& options) override {
@@ -80,7 +80,7 @@ std::vector<Value> row_of(const Workload& work, int threads, const Timing& timin
           tokens};
 }
 
-/// What no work can outrun: a millisecond or two, so that waking threads is next to nothing.
+/// The peak: bursts of a millisecond or two, so that waking threads costs next to nothing.
 Workload burst(DType dtype, int threads) {
   constexpr Index kRounds = 1'000'000;
   return {.name = kPeak,

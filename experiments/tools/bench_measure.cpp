@@ -28,7 +28,7 @@ std::ptrdiff_t calls_a_sample(const Call& call) {
   return times;
 }
 
-/// Seconds of calls until another's threads sleep.
+/// Seconds of calls until the threads of other work sleep.
 double settle(const Call& call) {
   constexpr double kSpin = 0.02;
   double spent = 0;

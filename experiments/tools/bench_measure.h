@@ -7,7 +7,7 @@
 
 namespace experiments::tools {
 
-/// Seconds of one call, of several samples.
+/// Seconds per call, over several samples.
 struct Timing {
   double median = 0;
   double min = 0;
@@ -20,18 +20,18 @@ struct Patience {
 };
 
 /// Times each of `calls`, sample by sample in turns (A B A B ...), so that whatever else the
-/// machine does meanwhile meets them all alike. Each is first called once to warm up, and then for
-/// so long that its samples can be cut to at least half a millisecond each. Where there are
-/// several, calls that are not timed, of 20 ms or one, come before each sample: until the threads
-/// of another no longer spin, as OpenMP's do for that long, and the caches are its own. They count
+/// machine does meanwhile affects them all alike. Each is first called once to warm up, and then
+/// often enough to choose samples of at least half a millisecond. If there are several, each sample
+/// is preceded by untimed calls, for 20 ms or at least one: until the threads of the others no
+/// longer spin, as OpenMP's do for that long, and the caches hold its own data. Their time counts
 /// as spent.
 std::vector<Timing> time_in_turns(std::span<const std::function<void()>> calls,
                                   const Patience& patience);
 Timing time_of(const std::function<void()>& call, const Patience& patience);
 
-/// Seconds of one call, and the median of its samples' ratios to the mean of the two calls of
-/// `yardstick` right before and after each: a machine that is slower for a while slows all three.
-/// Patience is with `call` alone.
+/// Seconds per call, and the median ratio of its samples to the mean of the two calls of
+/// `yardstick` right before and after each: a machine that is slow for a while slows all three.
+/// Patience applies to `call` alone.
 struct Ratio {
   Timing call;
   double median = 0;

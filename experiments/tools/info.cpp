@@ -11,7 +11,7 @@
 #include "experiments/cli/program.h"
 #include "experiments/registry.h"
 
-// The engine's own libraries are not seen from here; the build says what it found.
+// The engine's own libraries are not visible here; the build says what it found.
 #ifndef GRADLAB_EIGEN_VERSION
 #define GRADLAB_EIGEN_VERSION "unknown"
 #endif

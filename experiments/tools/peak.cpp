@@ -12,13 +12,13 @@ namespace {
 using autograd::DType;
 using autograd::Index;
 
-// Chains of dependent multiply-adds: more than the four cycles of latency of two units take, and
-// with a constant few enough for 16 registers.
+// Chains of dependent multiply-adds: more than two units with four cycles of latency need, and few
+// enough, with a constant, for 16 registers.
 constexpr Index kChains = 12;
 
-// The chains all converge to 1, from starts that the compiler does not know: of known ones it sees
-// that one chain is another a round later, and leaves it out. A macro, because a template that is
-// inlined here would already have been compiled for narrower vectors.
+// The chains all converge to 1, from starts that the compiler does not know: with known ones it
+// sees that one chain is another one a round later, and drops it. A macro, because a template that
+// is inlined here would already have been compiled for narrower vectors.
 #define GRADLAB_BURST(name, target, bytes)                                               \
   template <class T>                                                                     \
   target T name(Index rounds) {                                                          \

@@ -28,13 +28,13 @@ struct Workload {
   std::string shape;
   double flops;  // of one call
   std::function<std::function<void()>()> prepare;
-  Index tokens = 0;  // of one call, where tokens a second are of interest
+  Index tokens = 0;  // of one call, where tokens per second are of interest
 };
 
 enum class Pass { forward, backward };  // backward: forward and backward
 
-/// Which of its operands a product reads transposed. Of y = x w^T, m x k by (n x k)^T: y itself,
-/// dx = dy w and dw = dy^T x, all 2 m n k.
+/// Which of its operands a product reads transposed: y = x w^T, m x k by (n x k)^T, or one of its
+/// gradients, dx = dy w and dw = dy^T x. Each takes 2 m n k.
 enum class Product { y, dx, dw };
 struct GemmShape {
   Index m, k, n;
@@ -56,18 +56,18 @@ Workload attention_layer(const AttentionShape& shape, Pass pass, DType dtype);
 /// parameters, no loss.
 Workload mlp(Index in, Index hidden, DType dtype);
 
-/// `nodes` scales by 1, one after the other, of one number; backward; and the graph torn down.
+/// Scales one number by 1 `nodes` times in a row, runs backward and frees the graph.
 Workload chain(Index nodes, DType dtype);
 
 /// One AdamW step of a GPT with a batch of B: forward, cross-entropy, backward, gradients clipped
-/// to a norm of 1, update. Six operations a token and weight that multiplies, (12 C^2 L + V C), and
-/// 12 T C L a token for the scores and the weighted values, masked ones too.
+/// to a norm of 1, update. Six operations per token and multiplying weight, (12 C^2 L + V C), and
+/// 12 T C L per token for the scores and the weighted values, masked ones too.
 Workload gpt_step(const nn::GPTOptions& config, Index B);
 /// The model of nanoGPT's recipe for a CPU: 4 layers, 4 heads, C = 128, T = 64, V = 65, no biases.
 nn::GPTOptions nano_gpt(DType dtype);
 
 /// What `gradlab scaling` does for sizes d_k with `rows` rows each, T = 16, and the scales none and
-/// sqrt_dk. Seven products a scale and trial: two of forward, four of backward, one for the step
+/// sqrt_dk. Seven products per scale and trial: two forward, four backward, one for the step
 /// along a query's gradient.
 Workload scaling_rows(const std::vector<Index>& d_k, Index rows, DType dtype);
 

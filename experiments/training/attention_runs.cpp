@@ -18,8 +18,8 @@ using autograd::Tensor;
 constexpr Index kBatch = 4, kWidth = 16;  // B, C
 constexpr double kEps = 1e-8, kMomentum = 0.9;
 
-/// One head with three projections of its own: a fused one is a single parameter, which cannot
-/// take two rates.
+/// One head with three separate projections: a fused one is a single parameter, which cannot have
+/// two rates.
 class Head : public nn::Module {
  public:
   Head(Index d_k, nn::Scale scale, DType dtype, nn::Generator& generator)
@@ -110,7 +110,7 @@ bool is_power_of_16(Index d_k) {
   return d_k == 1;
 }
 
-/// A head in training. Runs of one setting start from the same draws, but for Factors::start.
+/// A head in training. Runs of one setting start from the same draws, except for Factors::start.
 class AttentionRuns::Trained {
  public:
   Trained(const AttentionSetting& setting, nn::Scale scale, const Factors& factors)

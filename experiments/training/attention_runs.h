@@ -19,7 +19,7 @@ enum class Rule { sgd, momentum, adamw };
 inline constexpr Rule kRules[] = {Rule::sgd, Rule::momentum, Rule::adamw};
 const char* name(Rule rule);  // "sgd"
 
-/// What the unscaled run multiplies by, for its query and key projections alone.
+/// What the unscaled run multiplies its settings by, for its query and key projections only.
 struct Factors {
   double start = 1;  // weights and biases
   double rate = 1;
@@ -45,7 +45,7 @@ struct AttentionSetting {
 };
 inline constexpr double kSgdRate = 10;
 
-/// How far an unscaled run was from the scaled one, at most over all steps; weights are taken back
+/// The largest distance of an unscaled run from the scaled one over all steps; weights are divided
 /// by Factors::start first. NaN once the unscaled run has left the finite numbers.
 struct Gap {
   double outputs = 0, weights = 0;

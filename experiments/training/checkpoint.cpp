@@ -133,7 +133,7 @@ void read_metadata(const Metadata& metadata, Checkpoint& checkpoint) {
   }
 }
 
-/// error.what() behind the name of the file.
+/// error.what() after the name of the file.
 [[noreturn]] void rethrow(const std::string& path, const cli::DataError& error) {
   throw cli::DataError(fmt::format("{}: {}", report::quote(path, 100), error.what()));
 }

@@ -16,8 +16,8 @@ namespace experiments::training {
 ///   gradlab.config            a JSON object
 ///   gradlab.vocabulary        a JSON list; a token is a text, or its bytes where it is not UTF-8
 ///   gradlab.metric.NAME       "1.4697", "nan", "-inf"
-/// Keys of others are ignored. Everything comes back bit for bit, but the payload of a metric's
-/// NaN.
+/// Keys of other programs are ignored. Everything comes back bit for bit, except the payload of a
+/// metric that is NaN.
 struct Checkpoint : nn::TrainingState {
   std::int64_t step = 0;
   std::string config_json = "{}";

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 std::string shown(const std::string& path) { return report::quote(path, report::kPathShown); }
 
-/// A JSON list of as many texts as the model has tokens.
+/// A JSON list with one string for each token of the model.
 std::vector<std::string> read_vocabulary(const std::string& path, Index size) {
   const json list = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
   const auto is_text = [](const json& entry) { return entry.is_string(); };

@@ -42,7 +42,7 @@ class Eval : public Experiment {
     options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
     options.text("--data", data_, "text to measure on, instead of the run's own", "FILE");
   }
-  /// The run's: its tasks ask what their seed says.
+  /// The run's own, as its tasks draw their questions by the seed.
   std::vector<std::string> underlying_options() override {
     const StoredConfig& stored = loaded().stored();
     return {"--seed", fmt::format("{}", stored.seed), "--dtype", stored.dtype};

@@ -5,7 +5,7 @@
 
 #include "experiments/cli/options.h"
 
-// What predictors without a network reach, in nats a token: a trained model has to be below them.
+// Losses of baselines without a network, in nats per token: a trained model has to be below them.
 // Counts start at kSmoothing, so that what was never seen is not impossible.
 
 namespace experiments::training {

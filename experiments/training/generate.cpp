@@ -14,7 +14,7 @@ using autograd::NumericError;
 using nn::Index;
 using nn::Tensor;
 
-/// Tokens, the most likely first; equals in order of their number.
+/// Tokens, the most likely first; ties in order of their number.
 std::vector<std::size_t> by_likelihood(std::span<const double> logits) {
   std::vector<std::size_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

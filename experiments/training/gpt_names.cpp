@@ -50,7 +50,7 @@ std::string foreign_name(std::string name) {
   return name;
 }
 
-/// All that a GPT of these options has, by both names.
+/// All parameters of a GPT of these options, by both names.
 std::vector<Parameter> parameters(GPTOptions options) {
   options.n_head = 1;  // without influence on shapes
   std::vector<Parameter> all;
@@ -66,7 +66,7 @@ void drop_prefix(std::string& name, std::string_view prefix) {
   if (name.starts_with(prefix)) name.erase(0, prefix.size());
 }
 
-/// Without what is said of where the model sat, and without the causal masks.
+/// Without the prefixes that say where the model sat, and without the causal masks.
 State plain(const State& foreign) {
   State plain;
   for (const auto& [full, tensor] : foreign) {
@@ -156,7 +156,7 @@ void check_tensors(const State& state, const std::vector<Parameter>& expected, L
   }
 }
 
-/// A GPT with names of one side, seen to be whole.
+/// A GPT with the names of one side, checked to be complete.
 struct Checked {
   GPTOptions config;
   Layout layout;

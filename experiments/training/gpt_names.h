@@ -4,7 +4,7 @@
 
 namespace experiments::training {
 
-/// How a GPT of other programs keeps the weights of its attention and MLP: (out, in) as nn::Linear
+/// How other programs store the weights of attention and MLP: (out, in) as nn::Linear
 /// does (nanoGPT, minGPT), or (in, out) as the "Conv1D" of GPT-2's own files does.
 enum class Layout { linear, conv1d };
 

@@ -19,7 +19,7 @@ using autograd::Tensor;
 
 constexpr autograd::RandomKey kDirections{.seed = 0x6761696e, .stream = 0};  // of u
 
-/// Mean and sum of squares about it, of parts that are put together (Chan, Golub and LeVeque 1983).
+/// Mean and sum of squares about it, merged from parts (Chan, Golub and LeVeque 1983).
 struct Moments {
   double count = 0, mean = 0, squares = 0;
 
@@ -63,8 +63,8 @@ std::vector<double> softmax(std::span<const double> logits) {
   return p;
 }
 
-// |J u| / |u - mean u|. J does not see a constant in u: taken off the likeliest element's, nothing
-// cancels in a saturated row, where p is 1 to the last bit.
+// |J u| / |u - mean u|. J ignores a constant in u: with that of the likeliest element subtracted,
+// nothing cancels in a saturated row, where p is 1 to the last bit.
 double gain_along(std::span<const double> u, std::span<const double> p) {
   const double origin = u[static_cast<std::size_t>(std::ranges::max_element(p) - p.begin())];
   double mean = 0;

@@ -9,7 +9,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// What a trained model is measured by, and what knowing little reaches on it.
+/// What a trained model is measured on, and the losses of baselines on it.
 struct HeldOut {
   std::vector<Batch> batches;
   std::vector<Floor> floors;

@@ -51,13 +51,13 @@ Case make_case(const AttentionSetting& setting) {
 
 double larger(double a, double b) { return std::isnan(a) ? a : std::max(b, a); }
 
-/// How far apart rounding alone may take the outputs of a few steps. Later is no bound: training
-/// doubles small differences again and again, and AdamW makes whole steps of the gradient of the
-/// key bias, which is 0 but for rounding.
+/// How far rounding alone may move the outputs apart in a few steps. Later there is no bound:
+/// training keeps doubling small differences, and AdamW takes full steps from the gradient of the
+/// key bias, which is 0 up to rounding.
 double rounding_bound(DType dtype) { return 1e4 * measure::epsilon(dtype); }
 
-/// `gradlab identity`: attention scaled by 1/sqrt(d) trains as unscaled attention does whose query
-/// and key projections start d^(1/4) smaller and have a rate, an eps and a decay of their own.
+/// `gradlab identity`: attention scaled by 1/sqrt(d) trains like unscaled attention whose query and
+/// key projections start d^(1/4) times smaller, with their own rate, eps and decay.
 class Identity : public Experiment {
  public:
   void add_options(Options& options) override;
@@ -90,7 +90,7 @@ double Identity::bytes_needed(const Run&) const {
   double bytes = 0;
   for (const Index d_k : dk_) {
     const auto d = static_cast<double>(d_k), T = static_cast<double>(seq_len_);
-    // Of each run the weights with gradient and averages, q and k, scores, and their gradients.
+    // For each run the weights with gradient and averages, q and k, scores, and their gradients.
     bytes += 10 * (8 + 4) * (4 * 2 * 17 * d + 2 * 4 * (2 * T * d + 2 * T * T));
   }
   return bytes;
@@ -109,7 +109,7 @@ void Identity::train(std::vector<Case>& all, const Run& run) const {
   const Index steps = this->steps(run);
   for (Index done = 0; done < steps; done += kWave) {
     run.progress(static_cast<double>(done) / static_cast<double>(steps));
-    // A thread takes whole cases: their arrays are too small to be shared.
+    // Each thread takes whole cases, as their arrays are too small to share.
     autograd::parallel_for(std::ssize(all), 1, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         Case& c = all[static_cast<std::size_t>(i)];

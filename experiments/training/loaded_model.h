@@ -11,7 +11,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// A GPT as its checkpoint alone tells of it. Before any of it is made, the config is held against
+/// A GPT made from its checkpoint alone. Before any of it is made, the config is checked against
 /// the tensors: a size that only one of them claims is a DataError, not an allocation.
 class LoadedModel {
  public:
@@ -29,7 +29,7 @@ class LoadedModel {
   bool has_task() const;
 
   std::unique_ptr<nn::GPT> make(nn::DType dtype) const;
-  /// Bytes at the peak of a forward of so many sequences; an estimate.
+  /// An estimate of the peak memory of a forward pass over `batch` sequences.
   double forward_bytes(Index batch, nn::DType dtype) const;
 
  private:

@@ -11,7 +11,7 @@ namespace experiments::training {
 /// What one optimizer step did to one parameter. Euclidean norms.
 struct ParameterStats {
   std::string name;
-  std::optional<double> grad_norm;  // of the gradient that the step was given; none without one
+  std::optional<double> grad_norm;  // of the gradient that the step used; empty without one
   double norm = 0;                  // before the step
   /// |change| / norm; where the norm was 0, of the norm after: 1 if the step left zero, 0 if not.
   /// Not finite only where the values are not.

@@ -93,7 +93,7 @@ std::vector<RecallRun> Recall::runs(const Run& run) const {
   return all;
 }
 
-/// A check of all runs at a time: each trains on one thread, and what it says does not depend on
+/// All runs up to one check at a time: each trains on one thread, and its results do not depend on
 /// which.
 void train(std::vector<RecallRun>& runs, const Run& run) {
   std::vector<RecallRun*> left;
@@ -146,7 +146,7 @@ std::vector<Value> row_of(const RecallRun& run) {
           middle.dead_rows,     last.dead_rows};
 }
 
-/// The gain over the training of the runs of one seed, a line each.
+/// The gain over the training of the runs of one seed, one line each.
 std::string figure(const std::vector<RecallRun>& runs, const Run& run) {
   constexpr std::size_t kMost = 50;
   constexpr double kLow = 1e-5, kHigh = 0.3;

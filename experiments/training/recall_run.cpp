@@ -24,8 +24,8 @@ Task task_of(const RecallOptions& s) {
 }  // namespace
 
 /// A position is a whole pair, the sum of the embeddings of its key, its value and its place, and
-/// the last one a key with a blank for its value: so one layer is enough, which looks for the same
-/// key and copies the value. Attention with pre-norm and a residual, then the head.
+/// the last one a key with a blank for its value: so one layer is enough to find the same key and
+/// copy its value. Attention with pre-norm and a residual, then the head.
 class RecallRun::Model : public nn::Module {
  public:
   Model(const RecallOptions& s, Index vocab_size, nn::Generator& generator)

@@ -18,8 +18,8 @@ using autograd::Index;
 struct RecallOptions {
   Index d_k = 16;
   nn::Scale scale = nn::Scale::sqrt_dk();
-  Index pairs = 8;     // of a key and a value, before the key that is asked for
-  Index symbols = 16;  // keys there are, and values
+  Index pairs = 8;     // of a key and a value, before the key to look up
+  Index symbols = 16;  // different keys, and values
   Index width = 64;    // C: channels of the model, whatever d_k is
   Index batch_size = 64;
   double learning_rate = 3e-3;

@@ -8,11 +8,11 @@
 
 namespace experiments::training {
 
-/// What runs of equal settings but for d_k, scale and seed came to, in sentences: the set-up, a
-/// line for each d_k, and none against sqrt_dk where there are both. At least one run.
+/// The results, in sentences, of runs that differ only in d_k, scale and seed: the set-up, a line
+/// for each d_k, and none against sqrt_dk where there are both. At least one run.
 std::vector<std::string> recall_words(std::span<const RecallRun> runs);
 
-/// The middle one of the steps to kLearnt, the later one of two; infinite where that run never
+/// The median number of steps to kLearnt, the upper one of two; infinite if that run never
 /// learnt.
 double median_steps(std::span<const RecallRun* const> runs);
 

@@ -13,7 +13,7 @@ namespace experiments::training {
 /// The folder of a training run:
 ///   config.json          the options of the run
 ///   model.safetensors    the checkpoint of the last evaluation, always whole
-///   metrics.jsonl        an object a line: every iteration, evaluation and look of --watch
+///   metrics.jsonl        one object per line: every iteration, evaluation and --watch
 ///   samples.txt          what the model writes at the end
 class RunFolder {
  public:
@@ -33,7 +33,7 @@ class RunFolder {
   std::string path_;
 };
 
-/// The metrics of a run, appended line by line; what is no finite number is written as null.
+/// The metrics of a run, appended line by line; a number that is not finite is written as null.
 class MetricsLog {
  public:
   using Field = std::pair<std::string, std::variant<double, std::int64_t, std::string>>;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kDraws = 0x73616d706c655f64;  // streams of the tokens a
 constexpr std::uint64_t kPrompts = 0x73616d706c655f70;
 constexpr Index kQuickTokens = 50;
 
-/// What a token says, harmless on a terminal.
+/// The text of a token, harmless on a terminal.
 std::string readable(std::string_view text) {
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -31,7 +31,7 @@ std::string readable(std::string_view text) {
   return out;
 }
 
-/// The text so far, and on stdout, where that is a table, as it comes.
+/// Collects the text, and writes it to stdout as it comes if the format is table.
 class Writer {
  public:
   Writer(const Run& run, const Vocabulary& vocabulary) : run_(run), vocabulary_(vocabulary) {}

@@ -11,7 +11,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// What a text goes on from where nothing is given: a new line, or the first token where the
+/// What a text starts from if no prompt is given: a new line, or the first token if the
 /// vocabulary has none.
 std::int64_t start_token(const std::vector<std::string>& vocabulary);
 
@@ -19,7 +19,7 @@ std::int64_t start_token(const std::vector<std::string>& vocabulary);
 std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabulary, Index count,
                         autograd::RandomKey key);
 
-/// Examples of a task, a line each: what was given, what was wanted, what came.
+/// Examples of a task, one per line: the question, the model's answer, and whether it is right.
 std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
                         const Batch& batch);
 

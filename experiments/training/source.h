@@ -12,7 +12,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// A loss that knowing little of the data reaches, in nats a token.
+/// The loss of a baseline without a network, in nats per token.
 struct Floor {
   std::string name;  // "uniform", "unigram", "bigram"
   double loss;
@@ -22,7 +22,7 @@ struct Floor {
 class Source {
  public:
   virtual ~Source() = default;
-  virtual const std::vector<std::string>& vocabulary() const = 0;  // a text a token
+  virtual const std::vector<std::string>& vocabulary() const = 0;  // one text per token
   virtual Index block_size() const = 0;
   /// Batches of training and of validation data; each a function of the key.
   virtual Batch train_batch(Index size, autograd::RandomKey key) const = 0;

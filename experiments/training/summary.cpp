@@ -134,7 +134,7 @@ nn::GPTOptions Summary::config(const Run& run) const {
   return config;
 }
 
-/// A line a layer; of the blocks, which are alike, the first.
+/// One line per layer; only the first of the blocks, which are alike.
 std::string Summary::tree(const std::vector<Layer>& layers) const {
   const auto line = [](const std::string& name, const std::string& what, const std::string& output,
                        const std::string& parameters, const std::string& flops,

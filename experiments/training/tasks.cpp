@@ -30,7 +30,7 @@ Index in_range(const char* task, const char* what, Index value, Index min, Index
   return value;
 }
 
-/// a, b, c, ...; s0, s1, s2, ... where the letters are too few.
+/// a, b, c, ...; s0, s1, s2, ... if there are too few letters.
 std::vector<std::string> symbol_names(Index count) {
   std::vector<std::string> names;
   for (Index i = 0; i < count; ++i)

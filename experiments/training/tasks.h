@@ -62,13 +62,13 @@ std::span<const std::string> task_names();
 /// UsageError for an unknown name and for sizes out of range, with the value and the range.
 Task make_task(std::string_view name, const TaskOptions& options = {});
 
-/// How much of what there is to predict was predicted.
+/// How much of what there is to predict was predicted right.
 struct Accuracy {
   double tokens = 0;    // share of the positions
   double examples = 0;  // share of the examples without an error
 };
 
-/// Of `predicted` (B, T) against the y of a batch, both i64; positions and examples where all is
+/// Compares `predicted` (B, T) with the y of a batch, both i64; positions and examples where all is
 /// kIgnored do not count. ShapeError for unequal shapes, ValueError if nothing counts.
 Accuracy accuracy(const autograd::Tensor& predicted, const autograd::Tensor& y);
 

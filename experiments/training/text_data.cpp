@@ -118,7 +118,7 @@ Batch TextData::windows(Split split, Index first, Index count) const {
   return cut(split, offsets);
 }
 
-/// The windows that begin at `offsets` of a part, and as y those one token on.
+/// The windows that begin at `offsets` of a part, and as y those one token later.
 Batch TextData::cut(Split split, std::span<const Index> offsets) const {
   const std::span part = tokens(split);
   const auto shifted = [&](Index shift) {

@@ -19,7 +19,7 @@ std::string read_text(const std::string& path);
 
 enum class Split { train, validation };
 
-/// The tokens of a text in two parts, the first 90 % to train on and the rest to measure by, and
+/// The tokens of a text in two parts, the first 90 % to train on and the rest to validate on, and
 /// windows of block_size tokens from them.
 class TextData {
  public:
@@ -40,7 +40,7 @@ class TextData {
   /// The windows that lie side by side in a part, in order; tokens at the end that do not fill one
   /// are left out.
   Index window_count(Split split) const;
-  /// `count` of them from window `first` on; all of these exist.
+  /// `count` of them from window `first` on, all of which must exist.
   Batch windows(Split split, Index first, Index count) const;
 
  private:

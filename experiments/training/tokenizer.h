@@ -17,11 +17,11 @@ using Tokens = std::vector<std::int64_t>;
 /// DataError with the offset in bytes unless `text` is UTF-8 without NUL bytes; `what` names it.
 void check_text(std::string_view text, std::string_view what);
 
-/// A token a character, where a character is one Unicode code point; tokens count from 0 in the
+/// One token per character, where a character is one Unicode code point; tokens count from 0 in the
 /// order of the code points.
 class CharTokenizer {
  public:
-  /// The characters of `text`. DataError as of check_text().
+  /// The characters of `text`. DataError as from check_text().
   explicit CharTokenizer(std::string_view text);
   /// A vocabulary that vocabulary() gave. DataError names an entry that is not one character or not
   /// after the one before it.
@@ -32,7 +32,7 @@ class CharTokenizer {
 
   /// DataError names the first character that is not in the vocabulary, and where it is.
   Tokens encode(std::string_view text) const;
-  /// Tokens in [0, size()); DataError names another one.
+  /// Tokens in [0, size()); DataError names any other.
   std::string decode(std::span<const std::int64_t> tokens) const;
 
  private:

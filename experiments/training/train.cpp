@@ -69,7 +69,7 @@ class Train : public Experiment {
   std::string speed() const;
 
   TrainConfig config_;
-  TrainConfig stored_;  // of the run that --resume goes on with
+  TrainConfig stored_;  // of the run that --resume continues
   std::string preset_ = "none";
   std::string out_dir_ = "out";
   bool resume_ = false;
@@ -221,7 +221,7 @@ void Train::update(const Run& run) {
   show_status(run);
 }
 
-/// Heads whose logits run away, once each; everything else only to a person who looks on.
+/// Reports heads whose logits run away, once each; everything else only on a terminal.
 void Train::tell(const Run& run, const std::vector<LayerStats>& layers) {
   for (const StatsRow& row : rows_of(layers)) {
     if ((row.level == "warn" || row.level == "alarm") &&
@@ -265,7 +265,7 @@ void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fr
       speed()));
 }
 
-/// What the last evaluation goes over is all there is of a text's validation part.
+/// The last evaluation covers the whole validation part of a text.
 void Train::finish(const Run& run) {
   nn::GPT& model = trainer_->model();
   const std::vector<Batch> all = source_->final_batches();

@@ -13,7 +13,7 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// Everything that makes a training run, but its seed and dtype. The names are nanoGPT's.
+/// Everything that defines a training run, except its seed and dtype. The names are nanoGPT's.
 struct TrainConfig {
   // data
   std::string task = {};   // "copy" if there is no text either
@@ -58,10 +58,10 @@ struct TrainConfig {
   /// The same as a JSON object, with seed and dtype.
   std::string json(std::uint64_t seed, nn::DType dtype) const;
 
-  /// UsageError for options that do not go together.
+  /// UsageError for options that cannot be combined.
   void validate() const;
   Index decay_iters() const { return lr_decay_iters > 0 ? lr_decay_iters : max_iters; }
-  /// UsageError for an option that another one makes idle, where it is not at its default.
+  /// UsageError for an option that another one makes useless, unless it is at its default.
   void refuse_idle() const;
   /// UsageError if a run of `other` cannot go on as this one: another task or another model.
   void require_same_run(const TrainConfig& other) const;

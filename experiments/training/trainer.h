@@ -23,7 +23,7 @@ struct Iteration {
 };
 
 struct Evaluation {
-  double loss;      // mean nats a counted token
+  double loss;      // mean nats per counted token
   double accuracy;  // share of counted tokens that were the most likely one
 };
 

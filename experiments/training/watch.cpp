@@ -16,8 +16,8 @@ namespace {
 using autograd::Generator;
 using nn::Tensor;
 
-/// Takes the gradients of a model away while it lives, and then puts them and its random state
-/// back.
+/// Takes the gradients of a model away while it lives, and then restores them and its random
+/// state.
 class Untouched {
  public:
   explicit Untouched(nn::Module& model) {

@@ -44,8 +44,8 @@ struct StatsRow {
 std::vector<StatsRow> rows_of(const std::vector<LayerStats>& layers);
 std::vector<StatsRow> rows_of(const std::vector<ParameterStats>& parameters);
 
-/// A line a layer for a terminal, a character a head: entropy from 0.01 to 1, gain from 0.001 to 1
-/// and the largest |logit| from 0.1 to 1e4, on fixed logarithmic scales.
+/// A line per layer for a terminal, a character per head: entropy from 0.01 to 1, gain from 0.001
+/// to 1 and the largest |logit| from 0.1 to 1e4, on fixed logarithmic scales.
 std::vector<std::string> watch_lines(const std::vector<LayerStats>& layers, report::Glyphs glyphs);
 
 }  // namespace experiments::training

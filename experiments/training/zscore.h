@@ -18,8 +18,8 @@ class ZScore {
   /// neither is counted.
   std::optional<double> add(double x);
 
-  double mean() const { return mean_; }  // 0 of nothing
-  double deviation() const;              // 0 of fewer than two values
+  double mean() const { return mean_; }  // 0 if empty
+  double deviation() const;              // 0 for fewer than two values
   std::ptrdiff_t count() const { return count_; }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace nn {
 
-/// The gradcheck table of the layers, a line or more each: the inputs of a trial are x and every
+/// The gradcheck table of the layers, one line or more each: the inputs of a trial are x and every
 /// parameter. Names are those of the layers in snake case, with a suffix where one has several
 /// forms ("linear_bias", "multi_head_attention_train").
 std::span<const autograd::GradcheckCase> module_cases();

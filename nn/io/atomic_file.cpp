@@ -25,7 +25,7 @@ constexpr std::string_view kPrefix = ".gradlab-";
 constexpr std::string_view kSuffix = ".tmp";
 constexpr std::size_t kDigits = 16;
 
-// Not made of the target's name, which may already have the longest that is allowed.
+// Not derived from the target's name, which may already be as long as is allowed.
 std::string new_draft_name() {
   std::random_device device;
   const std::uint64_t bits = std::uint64_t{device()} << 32 | device();
@@ -59,7 +59,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// `path` with symbolic links at its end followed, also where the last one leads to nothing; ""
+/// `path` with symbolic links at its end followed, even if the last one leads nowhere; ""
 /// with errno if they go in a circle.
 std::string resolved(std::string path) {
   for (int links = 0; links < 40; ++links) {

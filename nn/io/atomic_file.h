@@ -37,7 +37,7 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);  // IoError, here and below
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Once. Errors of closing the file and of syncing its folder come when it is already in place.
+  /// Call it once. Errors of closing the file and syncing its folder come when it is in place.
   void commit();
 
  private:

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-// What reading and writing files throws. None of it is a fault of the program that does so.
+// What reading and writing files throws. None of it is a fault of the calling program.
 
 namespace nn {
 

@@ -97,7 +97,7 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// The header and nothing behind it. All that is claimed has then been held against the size.
+/// The header and nothing after it. All its claims have then been checked against the size.
 SafetensorsHeader read_header(InputFile& file) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length)

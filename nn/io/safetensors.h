@@ -24,8 +24,8 @@ struct Safetensors {
 void write_safetensors(const std::string& path, const Safetensors& content,
                        const FileSystem& system = system_calls());
 
-/// Also reads F16 and BF16, as f32. Everything that the header claims is held against the size of
-/// the file before memory is taken for data. DataError for a file that is damaged or not of this
+/// Also reads F16 and BF16, as f32. Everything that the header claims is checked against the size
+/// of the file before memory is taken for data. DataError for a file that is damaged or not of this
 /// format, IoError for one that cannot be read; both name the path.
 Safetensors read_safetensors(const std::string& path);
 

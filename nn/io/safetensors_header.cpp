@@ -22,7 +22,7 @@ template <class... Args>
   throw DataError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// What a message says of a value that should not be there.
+/// What a message calls a value that should not be there.
 std::string shown(const json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
@@ -88,7 +88,7 @@ std::vector<std::uint64_t> whole_numbers(const std::string& what, const json& li
   return numbers;
 }
 
-/// Bytes of its elements. As Shape counts: a size of 0 does not excuse the others.
+/// Bytes of its elements, counted as Shape does: a size of 0 does not excuse the others.
 std::uint64_t checked_bytes(const std::string& what, const std::vector<std::uint64_t>& sizes,
                             const Encoding& encoding) {
   auto bytes = static_cast<std::int64_t>(encoding.bytes);

@@ -8,7 +8,7 @@
 
 #include "nn/types.h"
 
-// The header of a safetensors file, as text and as facts. For safetensors.cpp.
+// The header of a safetensors file, as text and parsed. For safetensors.cpp.
 
 namespace nn {
 
@@ -40,11 +40,11 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Holds `text` against all rules but one: whether its data ends with the file. DataError, which
-/// does not know the path.
+/// Checks `text` against all rules but one: that its data ends with the file. The DataError does
+/// not name the path.
 SafetensorsHeader parse_header(std::string_view text);
 
-/// The reverse, filled up with blanks. DataError if a name or a text is not UTF-8, or all of it is
+/// The reverse, padded with blanks. DataError if a name or a text is not UTF-8, or all of it is
 /// too long.
 std::string format_header(const SafetensorsHeader& header);
 

@@ -32,7 +32,7 @@ Generator::State generator_of(const std::string& key, const std::string& text) {
   return state;
 }
 
-/// f(), with the path in front of what its DataError says.
+/// f(), with the path in front of the message of its DataError.
 template <class F>
 auto naming(const std::string& path, F f) {
   try {

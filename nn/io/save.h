@@ -33,7 +33,7 @@ void load_training_state(const TrainingState& state, Module& model, Optimizer& o
 ///     ...
 ///     if (i % 100 == 99) nn::save_training("run.safetensors", model, optimizer);
 ///   }
-/// DataError also for a file of something else.
+/// DataError also for a file that holds something else.
 void save_training(const std::string& path, const Module& model, const Optimizer& optimizer);
 void load_training(const std::string& path, Module& model, Optimizer& optimizer);
 
@@ -41,7 +41,7 @@ void load_training(const std::string& path, Module& model, Optimizer& optimizer)
 /// before them, and as metadata "gradlab.generator.NAME": seed and next stream, "42 7". DataError
 /// for a tensor of the model that begins like one of the optimizer.
 Safetensors to_safetensors(const TrainingState& state);
-/// Other metadata is not looked at. DataError, which does not know the path.
+/// Other metadata is ignored. The DataError does not name the path.
 TrainingState from_safetensors(const Safetensors& content);
 
 }  // namespace nn

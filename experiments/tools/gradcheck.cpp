@@ -44,7 +44,7 @@ std::vector<const GradcheckCase*> require_named(Cases cases, const std::string& 
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// check_case and check_second_order, where also an op that throws has failed.
+/// check_case and check_second_order, where an op that throws has failed too.
 GradcheckReport checked(const GradcheckCase& c, std::uint64_t seed, int trials) {
   try {
     return autograd::check_case(c, seed, trials);

@@ -107,7 +107,7 @@ TEST(AttentionCommand, DrawsTheHeadsWithTheirTokens) {
   EXPECT_THAT(outcome.out, HasSubstr("\n  the |"));
   EXPECT_THAT(outcome.out, HasSubstr("\n> cat |"));
   EXPECT_THAT(outcome.out, HasSubstr("Where 1 cat looks in head 0\n"));
-  EXPECT_THAT(outcome.out, HasSubstr(" of 13 others\n"));
+  EXPECT_THAT(outcome.out, HasSubstr(" from 13 others\n"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
   EXPECT_THAT(attention({"--color", "always"}).out, HasSubstr("\x1b[48;2;"));
 }

@@ -47,6 +47,8 @@ TEST(Help, OfEveryCommandBeginsWithAnExampleAndNamesEveryOption) {
 /// "tokens of random input", not "length": a number without a unit tells nothing.
 TEST(Help, NamesTheUnitOfEveryNumber) {
   constexpr const char* kUnits[] = {"channels",       "heads",
+                                    "head ",          "sequence length",
+                                    "position",       "size d",
                                     "tokens",         "queries",
                                     "query",          "keys",
                                     "positions",      "rows",

@@ -131,8 +131,9 @@ const Bad kBad[] = {
     // options that would count for nothing
     {{"scaling", "--n-embd", "64"}, {"--n-embd", "--init torch or gpt2", "64", "unit"}},
     {{"scaling", "--n-embd", "64", "--init", "lesson"}, {"--n-embd", "torch or gpt2", "lesson"}},
-    {{"attention", "--text", "a b", "--seq-len", "4"}, {"--seq-len", "without --text", "4"}},
-    {{"attention", "--head", "1"}, {"--head", "--step or --row", "got 1"}},
+    {{"attention", "--text", "a b", "--seq-len", "4"},
+     {"--seq-len", "cannot be combined with --text", "4"}},
+    {{"attention", "--head", "1"}, {"--head", "--step or --row", "--head 1"}},
     // another spelling of the same
     {{"attention", "--heads", "2", "--n_head", "4"}, {"--n-head", "once", "'2'", "'4'"}},
     {{"heads", "--heads", "2"}, {"unknown option '--heads' of heads", "belongs to attention"}},

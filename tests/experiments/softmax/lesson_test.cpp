@@ -153,7 +153,7 @@ TEST(Lesson, PrintsThePageAndItsFailures) {
   for (const char* text :
        {"Step 1: naked attention, T = 4, D = 8", "Step 2: the same with D = 64",
         "Step 3: ", "output shape: (2, 8, 768)", "attention params: 2,359,296",
-        "y changed at pos 5? True", "so?     the lesson says", "wrong   gradients are zero"}) {
+        "y changed at pos 5? True", "true?   the lesson says", "wrong   gradients are zero"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
   EXPECT_EQ(outcome.out.find("FAILS"), std::string::npos);

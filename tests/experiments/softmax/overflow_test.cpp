@@ -92,7 +92,7 @@ TEST(Overflow, PrintsTheSameWithinAHundredColumns) {
   const test::Outcome outcome = test::in_process({"overflow"});
   test::expect_narrow(outcome.out);
   EXPECT_THAT(outcome.out, testing::HasSubstr("f32: sum finite 86.40"));
-  EXPECT_THAT(outcome.out, testing::HasSubstr("from D = 20 on and 709.8 from D = 78 on"));
+  EXPECT_THAT(outcome.out, testing::HasSubstr("D = 20 on and 709.8 from D = 78 on"));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(GptNames, MissingAndUnknownNamesAreListed) {
   State state = whole;
   state.erase("transformer.h.1.ln_2.bias");
   state.erase("transformer.wpe.weight");
-  EXPECT_EQ(message(state), "no GPT: missing wpe.weight, h.1.ln_2.bias");
+  EXPECT_EQ(message(state), "not a GPT: missing wpe.weight, h.1.ln_2.bias");
   state["transformer.h.0.attn.rotary"] = autograd::ones({1});
   state["transformer.h.0.attn.bias"] = autograd::ones({4});  // a mask has four dims
   EXPECT_THAT(message(state), HasSubstr("; unknown h.0.attn.bias, h.0.attn.rotary"));

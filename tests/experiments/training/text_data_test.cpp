@@ -91,10 +91,11 @@ TEST(TextData, NineTenthsTrain) {
 }
 
 TEST(TextData, TooShort) {
-  EXPECT_THAT([] { TextData("hello", 8); },
-              ThrowsMessage<cli::DataError>("data has 5 tokens, block size 8 needs at least 9"));
-  EXPECT_THAT([] { TextData("", 1); },
-              ThrowsMessage<cli::DataError>("data has 0 tokens, block size 1 needs at least 2"));
+  EXPECT_THAT(
+      [] { TextData("hello", 8); },
+      ThrowsMessage<cli::DataError>("data has 5 tokens, but block size 8 needs at least 9"));
+  EXPECT_THAT([] { TextData("", 1); }, ThrowsMessage<cli::DataError>(
+                                           "data has 0 tokens, but block size 1 needs at least 2"));
   EXPECT_THAT([] { TextData(letters(70), 7); },
               ThrowsMessage<cli::DataError>(
                   "data has 70 tokens, 7 of them for validation, but block size 7 "

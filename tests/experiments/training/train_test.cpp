@@ -221,9 +221,10 @@ TEST(Train, RefusesOptionsThatDoNotFit) {
   expect_refusal({"train", "--out-dir", folder / "x", "--learning-rate", "1e-5"}, 2, "--min-lr");
   expect_refusal({"train", "--out-dir", folder / "x", "--preset", "shakespeare-cpu"}, 2,
                  "expected --data FILE");
-  expect_refusal({"train", "--out-dir", folder / "x", "--momentum", "0.5"}, 2, "--momentum: only");
+  expect_refusal({"train", "--out-dir", folder / "x", "--momentum", "0.5"}, 2,
+                 "--momentum: needs --optimizer sgd");
   expect_refusal({"train", "--out-dir", folder / "x", "--block-size", "9"}, 2,
-                 "--block-size: a task");
+                 "--block-size: needs --data");
   expect_refusal({"train", "--out-dir", folder / "x", "--task", "sort", "--data", "x"}, 2,
                  "--task: cannot be combined with --data");
   expect_refusal({"train", "--out-dir", folder / "x", "--scale", "rt"}, 2,
@@ -246,7 +247,7 @@ TEST(Train, RefusesDataThatDoesNotFit) {
         {"train", "--out-dir", folder / "x", "--data", folder / "data", "--block-size", "8"}, code,
         message);
   };
-  refuse("hello", 3, "data has 5 tokens, block size 8 needs at least 9");
+  refuse("hello", 3, "data has 5 tokens, but block size 8 needs at least 9");
   refuse("", 3, "tokens");
   refuse(std::string("ab\0cd", 5), 3, "data");
   refuse("\xff\xfe\xfd", 3, "data");
@@ -272,7 +273,8 @@ TEST(Train, OfADamagedCheckpointIsRefused) {
   };
   expect_refusal(with({"--n-embd", "16"}), 2,
                  "expected '8', as in the run that --resume continues, got '16'");
-  expect_refusal(with({"--task", "sort"}), 2, "--task: the run");
+  expect_refusal(with({"--task", "sort"}), 2,
+                 "--task: expected '', as in the run that --resume continues, got 'sort'");
   expect_refusal(with({"--preset", "shakespeare-cpu", "--data", "x"}), 2,
                  "a run keeps its options");
 }

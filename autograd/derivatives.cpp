@@ -100,17 +100,29 @@ auto reading(const Function& f, const Tensor& x, F use) {
 
 }  // namespace
 
+namespace {
+
+/// A constant that record() knows for a derivative, if it is one.
+Tensor marked(Array part, bool derivative) {
+  TensorRef impl(new TensorImpl(std::move(part)));
+  impl->derivative = derivative;
+  return impl;
+}
+
+}  // namespace
+
 Tensor dual(const Tensor& value, const Tensor& tangent) {
   return Tensor(dual(value.data(), tangent.data()));
 }
 
 Tensor value_of(const Tensor& x) {
-  return x.dtype() == DType::f64 ? x.detach() : Tensor(value_of(x.data()));
+  if (x.dtype() == DType::f64) return x.detach();
+  return marked(value_of(x.data()), static_cast<const TensorRef&>(x)->derivative);
 }
 
 Tensor tangent_of(const Tensor& x) {
   if (x.dtype() == DType::f64) return Tensor(Array::zeros(x.shape(), x.dtype()));
-  return Tensor(tangent_of(x.data()));
+  return marked(tangent_of(x.data()), true);
 }
 
 std::vector<Tensor> gradient(const Closure& f, const std::vector<Tensor>& xs) {
@@ -140,7 +152,7 @@ Tensor hessian(const Closure& f, const std::vector<Tensor>& xs) {
     vs.emplace_back(Array::zeros(x.shape(), DType::f64));
     n += x.numel();
   }
-  return Tensor(Array::build<double>({n, n}, [&](std::span<double> h) {
+  Array columns = Array::build<double>({n, n}, [&](std::span<double> h) {
     std::size_t at = 0;  // H is symmetric: what is computed as a column is written as a row
     for (Tensor& v : vs) {
       for (Index i = 0; i < v.numel(); ++i) {
@@ -153,7 +165,8 @@ Tensor hessian(const Closure& f, const std::vector<Tensor>& xs) {
         v.write<double>([i](std::span<double> e) { e[i] = 0; });
       }
     }
-  }));
+  });
+  return marked(std::move(columns), true);
 }
 
 Tensor jvp(const Function& f, const Tensor& x, const Tensor& v) {

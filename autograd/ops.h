@@ -7,6 +7,19 @@
 // does. Dims may be negative; a scalar takes dims 0 and -1, as if it had one dim of size 1. Ops
 // take floats (f32, f64), never mixed, unless a line says otherwise; DTypeError and ShapeError name
 // the op.
+//
+// Where a number is not safe:
+// - A gradient of 0 does not stop an infinite slope: 0 * inf is NaN. So a value that where,
+// maximum,
+//   minimum or masked_fill did not choose spoils the gradient all the same when it was computed at
+//   the edge of sqrt, log, pow or 1 / x. The cure is to choose before the function as well:
+//   where(m, sqrt(where(m, x, 1)), 0).
+// - NaN is kept, and takes the gradient along: relu lets it pass, beside it maximum and minimum
+// give
+//   all of it to both, and max and min share it among the NaN.
+// - x + (f(x) - x).detach() is the straight-through estimator: the value of f, the gradient of x.
+// It
+//   is wrong on purpose, and gradcheck says so; its overload with a claimed gradient is for those.
 
 namespace autograd {
 
@@ -38,7 +51,9 @@ Tensor scale(const Tensor& x, double factor);      // x * factor
 Tensor shift(const Tensor& x, double term);        // x + term
 Tensor maximum(const Tensor& a, const Tensor& b);  // NaN wins; a tie halves the gradient
 Tensor minimum(const Tensor& a, const Tensor& b);  // the same
-/// a^b. Its gradient for b is 0 where a = 0 and b > 0, as 0^b is flat there.
+/// a^b, as std::pow: 0^0 = 1, 0^-1 = inf, and NaN for a < 0 unless b is a whole number. The
+/// gradient for b is a^b ln a: NaN for a < 0, whole b or not; 0 where a = 0 and b >= 0, as 0^b is
+/// flat there. The gradient for a is 0 where b = 0, even at a = 0.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, double exponent);
 /// a where mask (b8) is true, b elsewhere; all three broadcast.
@@ -51,7 +66,7 @@ Tensor log(const Tensor& x);   // natural
 Tensor sqrt(const Tensor& x);  // gradient +inf at 0
 Tensor tanh(const Tensor& x);
 Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp(-x))
-Tensor relu(const Tensor& x);     // max(x, 0); keeps NaN; gradient 0 at 0
+Tensor relu(const Tensor& x);     // max(x, 0); keeps NaN, in value and gradient; gradient 0 at 0
 enum class Gelu { erf, tanh };
 Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);  // x Phi(x), or GPT-2's approximation of it
 Tensor norm(const Tensor& x);             // sqrt(sum(x^2)) of all -> (); gradient 0 at the origin
@@ -140,15 +155,16 @@ Tensor permute(const Tensor& x, std::span<const int> dims);  // dim i of the res
 Tensor squeeze(const Tensor& x, int dim);            // drops a dim of size 1; ShapeError otherwise
 Tensor unsqueeze(const Tensor& x, int dim);          // a new dim of size 1 at `dim`
 Tensor expand(const Tensor& x, const Shape& shape);  // repeats x along what broadcasts to `shape`
-Tensor narrow(const Tensor& x, int dim, Index start, Index length);  // [start, start + length)
-Tensor select(const Tensor& x, int dim, Index index);                // one index; drops the dim
+/// [start, start + length); a negative start counts from the end.
+Tensor narrow(const Tensor& x, int dim, Index start, Index length);
+Tensor select(const Tensor& x, int dim, Index index);             // one index; drops the dim
 std::vector<Tensor> split(const Tensor& x, Index size, int dim);  // parts of `size`, the last less
 template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim);  // ShapeError unless N parts
 Tensor concat(const std::vector<Tensor>& parts, int dim);           // end to end; other sizes equal
 Tensor stack(const std::vector<Tensor>& parts, int dim);            // along a new dim; equal shapes
 Tensor tril(const Tensor& x, Index diagonal = 0);  // 0 where column > row + diagonal, last two dims
-/// value where mask (b8, broadcasts to x) is true; floats only.
+/// value where mask (b8) is true; x and mask broadcast together. Floats only.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 /// Rows of a table: weight (V, C), index i64 (...) -> (..., C). ValueError for an index outside
 /// [0, V), with its position.

@@ -193,10 +193,25 @@ Tensor& Tensor::requires_grad_(RequiresGrad on) {
     impl_->op = nullptr;
   }
   node()->frozen = false;
+  impl_->derivative = false;  // a new leaf, whatever it was computed from
   return *this;
 }
 
-Tensor Tensor::grad() const { return node() && node()->grad ? Tensor(*node()->grad) : Tensor(); }
+namespace {
+
+// A constant, which remembers that it is a derivative: see record().
+Tensor gradient(Array g) {
+  TensorRef impl(new TensorImpl(std::move(g)));
+  impl->derivative = true;
+  return impl;
+}
+
+}  // namespace
+
+Tensor Tensor::grad() const {
+  const GradientLock lock;
+  return node() && node()->grad ? gradient(*node()->grad) : Tensor();
+}
 
 void Tensor::set_grad(const Tensor& grad) {
   if (!node()) fail<GraphError>("set_grad: the tensor requires no gradient");
@@ -205,10 +220,12 @@ void Tensor::set_grad(const Tensor& grad) {
     fail<ShapeError>("set_grad: expected shape {} of {}, got {} of {}", shape().str(),
                      name(dtype()), grad.shape().str(), name(grad.dtype()));
   }
+  const GradientLock lock;
   node()->grad = grad.data();
 }
 
 void Tensor::zero_grad() {
+  const GradientLock lock;
   if (node()) node()->grad.reset();
 }
 
@@ -249,7 +266,8 @@ std::vector<Tensor> grad_of(const Tensor& y, const std::vector<Tensor>& xs, cons
     targets.push_back(xs[i].node());
   }
   std::vector<Tensor> grads;  // constants: rules compute Arrays, which record nothing
-  for (Array& g : run_grad(y.node(), start, targets, retain)) grads.emplace_back(std::move(g));
+  for (Array& g : run_grad(y.node(), start, targets, retain))
+    grads.push_back(gradient(std::move(g)));
   return grads;
 }
 
@@ -287,10 +305,11 @@ Tensor Tensor::clone() const {
 // The graph knows Arrays only, so a user's hook on Tensors is wrapped.
 Index Tensor::register_hook(Hook hook) {
   if (!requires_grad()) fail<GraphError>("register_hook: the tensor requires no gradient");
+  const GradientLock lock;
   auto& hooks = node()->hooks;
   const Index id = node()->next_hook++;
   hooks.emplace_back(id, [hook = std::move(hook)](const Array& g) {
-    const Tensor replaced = hook(Tensor(g));
+    const Tensor replaced = hook(gradient(g));
     return replaced.defined() ? replaced.data() : g;
   });
   return id;
@@ -298,11 +317,19 @@ Index Tensor::register_hook(Hook hook) {
 
 void Tensor::remove_hook(Index id) {
   if (!node()) return;
+  const GradientLock lock;
   std::erase_if(node()->hooks, [id](const auto& hook) { return hook.first == id; });
 }
 
 std::int64_t live_nodes() { return Node::live(); }
 
-std::string dot(const Tensor& t) { return dot(t.node()); }
+std::string dot(const Tensor& t, const NamedTensors& names) {
+  const GradientLock lock;
+  std::map<std::uint64_t, NodeLabel> labels;
+  for (const auto& [name, tensor] : names) {
+    if (tensor.node()) labels.insert_or_assign(tensor.node()->id, NodeLabel{name, tensor.data()});
+  }
+  return dot(t.node(), labels);
+}
 
 }  // namespace autograd

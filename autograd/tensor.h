@@ -23,6 +23,12 @@ class SliceRef;
 
 /// A handle on a value and its place in a graph: our PyTorch tensor. Copies of a handle are the
 /// same tensor; clone() and detach() make another. The dims of member functions may be negative.
+///
+/// Threads may share tensors and graphs. One pass (backward or grad()) runs at a time in a process,
+/// others wait for it: each adds all of its gradient to a shared leaf, and a graph that is not
+/// retained runs once and then throws. grad(), set_grad(), zero_grad() and hooks wait as well. Who
+/// writes values (write, set_data, select_, the step of an optimizer) or changes requires_grad_()
+/// has to see to it that no other thread uses the tensor meanwhile.
 class Tensor {
  public:
   using Hook = std::function<Tensor(const Tensor& grad)>;
@@ -80,15 +86,18 @@ class Tensor {
   /// For leaves of floats: whether ops that take the tensor from now on are recorded. What was
   /// recorded before still brings its gradient, and a gradient that is there stays.
   Tensor& requires_grad_(RequiresGrad on = RequiresGrad::yes);
-  Tensor grad() const;  // undefined until a backward reached this leaf (or retain_grad() tensor)
+  /// Undefined until a backward reached this leaf (or retain_grad() tensor). A constant, of which
+  /// GraphError makes sure that no recorded op takes it for one that is meant; see detach().
+  Tensor grad() const;
   void set_grad(const Tensor& grad);
   void zero_grad();    // drops it
   void retain_grad();  // keep the gradient of an intermediate too
   /// Adds to the grad of every leaf below. Without a seed the tensor must have one element.
   void backward(Retain retain = Retain::no) const;
   void backward(const Tensor& seed, Retain retain = Retain::no) const;
-  Tensor detach() const;  // same value (shared until written), no history
-  Tensor clone() const;   // a differentiable copy
+  /// Same value (shared until written), no history, and for a gradient leave to enter a graph.
+  Tensor detach() const;
+  Tensor clone() const;  // a differentiable copy
   /// Called with the whole gradient of this tensor before it flows on; what it returns replaces
   /// that gradient, unless undefined. Returns an id for remove_hook. A hook that holds the tensor
   /// itself keeps it alive until it is removed.
@@ -151,7 +160,9 @@ class SliceRef {
 };
 
 /// d(y . seed)/dx for every x, without touching any `.grad`; x may be a leaf or an intermediate.
-/// Without a seed y must have one element. GraphError if y does not depend on an x.
+/// Without a seed y must have one element. GraphError if y does not depend on an x. The results are
+/// constants, without second derivatives: an op that would record one as an operand, as in the
+/// gradient penalty y + g * g, throws GraphError, and detach() says that a constant is meant.
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
                          Retain retain = Retain::no);
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const Tensor& seed,
@@ -164,7 +175,11 @@ std::int64_t live_nodes();
 std::string to_string(const Tensor& t);
 std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
-/// The graph below t as DOT text.
-std::string dot(const Tensor& t);
+/// The graph below t as DOT text: op, shape, dtype and scope of each node, gradients that were
+/// kept, and names and values of the tensors that are named: dot(loss, {{"w", w}, {"b", b}}).
+/// Numbers are written out where there are few. A graph that ran backward without Retain::yes has
+/// lost its inputs, and says so.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+std::string dot(const Tensor& t, const NamedTensors& names = {});
 
 }  // namespace autograd

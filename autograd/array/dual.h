@@ -112,8 +112,8 @@ inline Dual exp(Dual x) {
   return {y, along(y, x.tangent)};
 }
 inline Dual tanh(Dual x) {
-  const double y = tanh(x.value);
-  return {y, (1 - y * y) * x.tangent};
+  const double e = exp(-2 * std::abs(x.value)), share = 1 / (1 + e);
+  return {tanh(x.value), 4 * e * share * share * x.tangent};  // 1 - y^2, which y = 1 would make 0
 }
 inline Normal<Dual> normal(Dual x) {
   const Normal<double> n = normal(x.value);

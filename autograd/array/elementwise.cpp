@@ -79,6 +79,10 @@ Pair in_one_dtype(const Array& a, const Array& b, const char* op) {
   return {a, b};
 }
 
+void check_float(const Array& a, const char* op) {
+  dispatch_float(a.dtype(), op, [](auto) {});
+}
+
 Array operator+(const Array& a, const Array& b) {
   return zip(a, b, "add", [](auto x, auto y) { return x + y; });
 }
@@ -133,7 +137,15 @@ Array where(const Array& mask, const Array& a, const Array& b) {
     const Pair same = in_one_dtype(a, b, "where");
     return where(mask, same.a, same.b);
   }
-  const Shape shape = broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
+  const auto together = [&] {
+    try {
+      return broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
+    } catch (const ShapeError&) {  // which names two of the three
+      fail<ShapeError>("where: expected shapes that broadcast, got a mask {}, {} and {}",
+                       mask.shape().str(), a.shape().str(), b.shape().str());
+    }
+  };
+  const Shape shape = together();
   const Array m = expand(mask, shape), x = expand(a, shape), y = expand(b, shape);
   return dispatch_float(a.dtype(), "where", [&](auto tag) {
     using T = decltype(tag);

@@ -99,11 +99,19 @@ inline bool mixes_dual(DType a, DType b) {
   return (a == DType::f64 && b == DType::dual) || (a == DType::dual && b == DType::f64);
 }
 
+/// DTypeError, in the name of `op`, unless in_one_dtype() takes both.
+inline void check_mixable(const Array& a, const Array& b, const char* op) {
+  if (!mixes_dual(a.dtype(), b.dtype())) check_same_dtype(a, b, op);
+}
+
 /// Both in one dtype: both dual where one is. DTypeError for any other mixture.
 struct Pair {
   Array a, b;
 };
 Pair in_one_dtype(const Array& a, const Array& b, const char* op);
+
+/// DTypeError, in the name of `op`, unless it is a float.
+void check_float(const Array& a, const char* op);
 
 /// f applied to pairs of elements of two float arrays that broadcast together.
 template <class F>

@@ -44,7 +44,12 @@ BroadcastPlan plan_batch(const Array& a, const Array& b) {
   const auto leading = [](const Array& x) {
     return Shape(x.shape().sizes().first(static_cast<std::size_t>(x.rank() - 2)));
   };
-  return plan_broadcast(leading(a), leading(b), "matmul");
+  try {
+    return plan_broadcast(leading(a), leading(b), "matmul");
+  } catch (const ShapeError&) {  // which names the leading dims alone
+    fail<ShapeError>("matmul: expected leading dims that broadcast, got {} and {}", a.shape().str(),
+                     b.shape().str());
+  }
 }
 
 Sizes sizes_of(const Array& a, const Array& b, Trans ta, Trans tb) {

@@ -250,6 +250,7 @@ GradcheckReport check_case(const GradcheckCase& c, std::uint64_t seed, int trial
     if (worse && report.checked > 0) total.worst = report.worst;
     total.checked += report.checked;
     total.wrong += report.wrong;
+    total.undecided += report.undecided;
     total.kinks += report.kinks;
     total.refined += report.refined;
     if (!report.message.empty() && (total.message.empty() || !report.ok)) {
@@ -258,6 +259,7 @@ GradcheckReport check_case(const GradcheckCase& c, std::uint64_t seed, int trial
     }
     if (!report.ok) {
       total.ok = false;
+      total.verdict = report.verdict;
       total.worst = report.worst;
       break;
     }

@@ -14,15 +14,15 @@ namespace autograd {
 /// the same result at each call (dropout: make a Generator with a fixed seed inside f). It may read
 /// tensors of its own, such as the parameters of a module, as long as they are among the inputs.
 struct Trial {
-  std::vector<Tensor> inputs;
-  GradcheckFunction f;
+  std::vector<Tensor> inputs = {};
+  GradcheckFunction f = {};
   bool allow_vacuous = false;  // this trial's gradient may be zero everywhere
 };
 
 /// One line of a gradcheck table. `make` has to build everything from the draw alone.
 struct GradcheckCase {
-  std::string name;
-  std::function<Trial(Draw&)> make;
+  std::string name = {};
+  std::function<Trial(Draw&)> make = {};
 };
 
 /// gradcheck over trials 0 to `trials` - 1; stops at the first that fails. Otherwise the report

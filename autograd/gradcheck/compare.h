@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/gradcheck/gradcheck.h"
@@ -39,17 +40,25 @@ class GradientComparison {
   };
 
   GradientComparison(const Setting& setting, Generator& generator)
-      : setting_(setting), generator_(generator) {}
+      : setting_(setting), cotangent_(&setting_.cotangent), generator_(generator) {}
 
   void compare_input(std::size_t k, const Array& gradient);
+  /// After all inputs: the elements that were left undecided, with the gradients of another
+  /// cotangent.
+  void compare_undecided(const Array& cotangent, const std::vector<Array>& gradients);
   /// After all inputs: the kinks found, moved by the same amount at once.
   void compare_kinks();
   /// Counts and the worst element; the message is up to the caller.
   const GradcheckReport& report() const { return report_; }
-  /// Whether everything compared was zero.
-  bool vacuous() const { return report_.checked > 0 && largest_ <= setting_.options.atol; }
+  /// Whether f was flat, bit for bit, in all that was compared.
+  bool vacuous() const { return report_.checked > 0 && flat_ == report_.checked; }
+  /// Whether no number could be told from rounding.
+  bool undecided() const {
+    return report_.undecided > 0 && flat_ + report_.undecided == report_.checked;
+  }
   std::string wrong_text() const;
-  std::string kink_text() const;  // "" without kinks
+  std::string kink_text() const;       // "" without kinks
+  std::string undecided_text() const;  // "" where all were decided
 
  private:
   void compare_element(std::size_t k, Index index, double analytic);
@@ -61,11 +70,14 @@ class GradientComparison {
   std::string place(const GradcheckElement& element) const;
 
   Setting setting_;
+  const Array* cotangent_;
   Generator& generator_;
   GradcheckReport report_;
-  std::vector<GradcheckElement> kinks_;  // the elements that are at one
-  double largest_ = 0;                   // of all numbers compared
-  std::string kink_text_;                // on the first kink, or the first that is wrong
+  std::vector<GradcheckElement> kinks_;                   // the elements that are at one
+  std::vector<std::pair<std::size_t, Index>> undecided_;  // (input, element)
+  Index flat_ = 0;                                        // numbers of SlopeKind::flat
+  std::string kink_text_;       // on the first kink, or the first that is wrong
+  std::string undecided_text_;  // on the last one
 };
 
 }  // namespace autograd

@@ -11,6 +11,11 @@ namespace {
 // Where vector loops of 4, 8, 16 or 32 numbers begin, end and leave a tail.
 constexpr Index kEdges[] = {2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65};
 
+int longest(const Shape& shape) {
+  const auto sizes = shape.sizes();
+  return static_cast<int>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+}
+
 }  // namespace
 
 Draw::Draw(std::uint64_t seed, int trial, DType dtype)
@@ -37,23 +42,50 @@ Index Draw::positive_size(Index most) {
 
 Index Draw::size(Index most) { return chance(0.03) ? 0 : positive_size(most); }
 
+Index Draw::row() {
+  switch (trial_ % 8) {
+    case 1:
+    case 7: return chance(0.5) ? integer(65, 80) : 65;
+    case 2: return chance(0.5) ? integer(17, 32) : 31 + integer(0, 1);
+    case 3: return integer(257, 300);
+    case 6: return chance(0.5) ? integer(33, 64) : chance(0.5) ? 33 : 64;
+    default: return positive_size(17);
+  }
+}
+
+Shape Draw::leading(Index width, int hi_rank) {
+  std::vector<Index> sizes(static_cast<std::size_t>(integer(0, hi_rank)));
+  Index left = std::max<Index>(1, max_numel() / width);
+  for (Index& size : sizes) {
+    size = positive_size(left);
+    left /= size;
+  }
+  return Shape(sizes);
+}
+
 Shape Draw::shape_from(int lo_rank, int hi_rank, bool nonempty) {
-  const int rank = static_cast<int>(is_large() ? hi_rank : integer(lo_rank, hi_rank));
+  const bool low = trial_ % 8 == 4;
+  int rank = static_cast<int>(low ? lo_rank : is_large() ? hi_rank : integer(lo_rank, hi_rank));
+  if (has_long_row()) rank = std::max(rank, 1);
   std::vector<Index> sizes;
   Index left = max_numel();
-  for (int axis = 0; axis < rank; ++axis) {
-    if (is_large()) {  // about max_numel() in all, whatever the rank
-      const double side = std::pow(static_cast<double>(max_numel()), 1.0 / rank);
-      sizes.push_back(std::min<Index>(65, static_cast<Index>(side) + integer(-1, 0)));
-    } else {
-      sizes.push_back(nonempty ? positive_size(left) : size(left));
-      left /= std::max<Index>(1, sizes.back());
-    }
+  if (has_long_row()) {
+    sizes.push_back(row());
+    left /= sizes[0];
+  }
+  // A large shape has about max_numel() elements, whatever its rank.
+  const auto side =
+      static_cast<Index>(std::pow(static_cast<double>(left), 1.0 / std::max(1, rank - 1)));
+  while (static_cast<int>(sizes.size()) < rank) {
+    if (is_large()) sizes.push_back(side);
+    else sizes.push_back(nonempty || has_long_row() ? positive_size(left) : size(left));
+    left /= std::max<Index>(1, sizes.back());
   }
   if (rank > 0) {
     if (!nonempty && trial_ % 8 == 5) sizes[static_cast<std::size_t>(integer(0, rank - 1))] = 0;
-    // The early axes had more room: let each axis be the long one now and then.
-    std::rotate(sizes.begin(), sizes.begin() + integer(0, rank - 1), sizes.end());
+    // The first one had more room: let each axis be the long one now and then.
+    const bool last = has_long_row() && trial_ % 8 <= 3;
+    std::rotate(sizes.begin(), sizes.begin() + (last ? 1 : integer(0, rank - 1)), sizes.end());
   }
   return Shape(sizes);
 }
@@ -64,9 +96,11 @@ Shape Draw::nonempty_shape(int lo_rank, int hi_rank) { return shape_from(lo_rank
 
 Shape Draw::broadcastable_to(const Shape& shape) {
   std::vector<Index> sizes;
-  const Index missing = chance(0.3) ? integer(0, shape.rank()) : 0;
+  const int most = keeps_last() ? std::max(0, shape.rank() - 1) : shape.rank();
+  const Index missing = chance(0.3) ? integer(0, most) : 0;
   for (int axis = static_cast<int>(missing); axis < shape.rank(); ++axis) {
-    sizes.push_back(chance(0.35) ? 1 : shape[axis]);
+    const bool keep = keeps_last() && axis == shape.rank() - 1;
+    sizes.push_back(chance(0.35) && !keep ? 1 : shape[axis]);
   }
   return Shape(sizes);
 }
@@ -77,7 +111,7 @@ std::pair<Shape, Shape> Draw::broadcast_pair() {
   if (chance(0.33)) return {full, broadcastable_to(full)};
   if (chance(0.5)) return {broadcastable_to(full), full};
   Shape a = full, b = full;  // each is the larger one along some axes
-  for (int axis = 0; axis < full.rank(); ++axis) {
+  for (int axis = 0; axis < full.rank() - (keeps_last() ? 1 : 0); ++axis) {
     const double kind = number(0, 1);
     if (kind < 0.35) a = a.with(axis, 1);
     if (kind > 0.65) b = b.with(axis, 1);
@@ -86,13 +120,18 @@ std::pair<Shape, Shape> Draw::broadcast_pair() {
 }
 
 int Draw::dim(const Shape& shape) {
-  return static_cast<int>(integer(-shape.rank(), shape.rank() - 1));
+  const auto any = static_cast<int>(integer(-shape.rank(), shape.rank() - 1));
+  if (!has_long_row()) return any;
+  const int axis = longest(shape);
+  return any < 0 ? axis - shape.rank() : axis;
 }
 
 std::vector<int> Draw::dims(const Shape& shape) {
   std::vector<int> dims;
+  if (is_large()) return dims;  // one long sum
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (chance(0.5)) dims.push_back(chance(0.5) ? axis : axis - shape.rank());
+    const bool wanted = has_long_row() && axis == longest(shape);
+    if (chance(0.5) || wanted) dims.push_back(chance(0.5) ? axis : axis - shape.rank());
   }
   return dims;
 }

@@ -74,7 +74,7 @@ class Checker {
       : f_(f), inputs_(inputs), options_(options), restore_(inputs), generator_(options.seed) {}
 
   GradcheckReport run(const ClaimedGradient* claimed) {
-    if (evaluate() && find_gradients(claimed)) compare();
+    if (evaluate() && find_gradients(claimed)) compare(claimed);
     return report_;
   }
 
@@ -100,9 +100,9 @@ class Checker {
   bool find_gradients(const ClaimedGradient* claimed) {
     std::vector<Array> repeated, rebuilt;
     try {
-      gradients_ = gradients_of(y_, claimed);
-      repeated = gradients_of(y_, claimed);
-      rebuilt = gradients_of(again_, claimed);
+      gradients_ = gradients_of(y_, claimed, cotangent_);
+      repeated = gradients_of(y_, claimed, cotangent_);
+      rebuilt = gradients_of(again_, claimed, cotangent_);
     } catch (const Error& error) {
       return refuse(fmt::format("backward failed: {}", error.what()));
     }
@@ -120,10 +120,11 @@ class Checker {
     return true;
   }
 
-  std::vector<Array> gradients_of(const Tensor& y, const ClaimedGradient* claimed) {
-    if (!claimed) return graph_gradients(y, inputs_, cotangent_);
+  std::vector<Array> gradients_of(const Tensor& y, const ClaimedGradient* claimed,
+                                  const Tensor& cotangent) {
+    if (!claimed) return graph_gradients(y, inputs_, cotangent);
     std::vector<Array> gradients;
-    for (const Tensor& g : (*claimed)(inputs_, cotangent_)) {
+    for (const Tensor& g : (*claimed)(inputs_, cotangent)) {
       gradients.push_back(g.defined() ? g.data() : Array());
     }
     return gradients;
@@ -145,11 +146,28 @@ class Checker {
     return true;
   }
 
-  void compare() {
+  /// The cotangent, each element over the size of its output.
+  Tensor weighed_by_output() const {
+    const auto y = y_.data().read<double>();
+    Tensor weighed = cotangent_.detach();
+    weighed.write<double>([&](std::span<double> v) {
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        const double size = std::abs(y[i]);
+        if (size > 1e-250 && std::isfinite(size)) v[i] /= size;
+      }
+    });
+    return weighed;
+  }
+
+  void compare(const ClaimedGradient* claimed) {
     GradientComparison comparison(
         {[this] { return value(); }, inputs_, restore_, cotangent_.data(), options_}, generator_);
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (inputs_[k].requires_grad()) comparison.compare_input(k, gradients_[k]);
+    }
+    if (comparison.report().undecided > 0) {
+      const Tensor weighed = weighed_by_output();
+      comparison.compare_undecided(weighed.data(), gradients_of(y_, claimed, weighed));
     }
     comparison.compare_kinks();
     report_ = comparison.report();
@@ -157,18 +175,22 @@ class Checker {
   }
 
   void conclude(const GradientComparison& comparison) {
-    const std::string kinks = comparison.kink_text();
+    const std::string kinks = comparison.kink_text(), lost = comparison.undecided_text();
+    const bool may_be_vacuous = y_.numel() == 0 || options_.allow_vacuous;
     if (report_.wrong > 0) {
       if (value_changes(kExtraEvaluations)) {
         refuse("f is not deterministic: two evaluations differ");
       } else {
         refuse(comparison.wrong_text() + (kinks.empty() ? "" : "; " + kinks));
       }
-    } else if (comparison.vacuous() && y_.numel() > 0 && !options_.allow_vacuous) {
-      refuse(fmt::format("vacuous: all {} numbers are zero, so no gradient could fail",
-                         report_.checked));
-    } else if (!kinks.empty()) {
-      report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + kinks;
+    } else if (comparison.vacuous() && !may_be_vacuous) {
+      refuse(fmt::format("vacuous: f is flat in all {} numbers", report_.checked),
+             Verdict::undecided);
+    } else if (comparison.undecided() && !may_be_vacuous) {
+      refuse("undecided: " + lost, Verdict::undecided);
+    } else if (!kinks.empty() || !lost.empty()) {
+      const char* between = kinks.empty() || lost.empty() ? "" : "; ";
+      report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + kinks + between + lost;
     }
   }
 
@@ -189,7 +211,8 @@ class Checker {
     return false;
   }
 
-  bool refuse(const std::string& message) {
+  bool refuse(const std::string& message, Verdict verdict = Verdict::wrong) {
+    report_.verdict = verdict;
     report_.ok = false;
     report_.message = (y_.op().empty() ? "f" : y_.op()) + ": " + message;
     return false;

@@ -78,10 +78,13 @@ Tensor number_minus(const Tensor& x) { return 3.0 - x; }
 using OverDims = Tensor (*)(const Tensor&, std::span<const int>, KeepDim);
 using AlongDim = Tensor (*)(const Tensor&, int);
 
+/// Some trials have rows of more than one chunk, and more columns than one block of them.
 GradcheckCase reduction(const char* name, OverDims f, Kind numbers) {
   return {name, [f, numbers](Draw& d) -> Trial {
-            const Shape shape = d.nonempty_shape();
-            const std::vector<int> dims = d.dims(shape);
+            Shape shape = d.nonempty_shape();
+            std::vector<int> dims = d.dims(shape);
+            if (d.trial() % 8 == 0) shape = {2, 4099}, dims = {-1};
+            if (d.trial() % 8 == 2) shape = {3, d.integer(257, 300)}, dims = {0};
             const KeepDim keep = d.chance(0.5) ? KeepDim::yes : KeepDim::no;
             return of(numbers(d, shape),
                       [f, dims, keep](const Tensor& x) { return f(x, dims, keep); });
@@ -95,15 +98,20 @@ Trial sum_over_dims(Draw& d) {
   return of(d.normal(shape), [dims](const Tensor& x) { return sum(x, dims); });
 }
 
-/// Batch dims first; both operands draw their own part of them.
+/// Batch dims first; both operands draw their own part of them. Each size is long in turn, and in
+/// large trials all are: enough for products of several tiles, whichever operand is transposed.
 struct ProductShapes {
   Shape a, b;
 };
 ProductShapes product_shapes(Draw& d) {
-  const Index most = d.is_large() ? 65 : 17;
-  Index m = d.size(most), k = d.size(most), n = d.size(most);
-  if (!d.is_large() && d.trial() % 4 != 3) {
-    m = std::min<Index>(m, 7), k = std::min<Index>(k, 9), n = std::min<Index>(n, 8);
+  Index m = d.size(7), k = d.size(9), n = d.size(8);
+  switch (d.trial() % 8) {
+    case 1: m = d.positive_size(7), k = d.row(), n = d.positive_size(8); break;
+    case 2: m = d.positive_size(7), k = d.positive_size(9), n = d.integer(65, 80); break;
+    case 3: return {{d.integer(200, 210), 80}, {80, d.integer(140, 150)}};
+    case 6: m = d.integer(65, 80), k = d.row(), n = d.positive_size(8); break;
+    case 7: m = d.positive_size(17), k = d.positive_size(17), n = d.positive_size(17); break;
+    default: break;
   }
   std::vector<Index> batch;
   for (Index i = d.integer(0, 2); i > 0; --i) batch.push_back(d.integer(1, 3));
@@ -133,21 +141,25 @@ Trial matmul_transposed(Draw& d) {
 }
 
 Trial matmul_1d(Draw& d) {
-  const Index m = d.positive_size(12), k = d.positive_size(), n = d.positive_size(12);
-  const Shape vector{k};
   const int form = d.trial() % 4;
+  const Index m = d.positive_size(12), n = d.positive_size(12);
+  const Index k = form == 0 ? d.integer(65, 80) : d.row();
+  const Shape vector{k};
   const Shape a = form == 0 || form == 1 ? vector : form == 2 ? Shape{m, k} : Shape{2, m, k};
   const Shape b = form == 0 ? Shape{k, n} : vector;
   return {{d.normal(a), d.normal(b)}, [](const Inputs& in) { return matmul(in[0], in[1]); }};
 }
 
 Trial linear_with_bias(Draw& d) {
-  const Index in_size = d.positive_size(d.is_large() ? 65 : 17);
-  const Index out_size = d.positive_size(d.is_large() ? 65 : 9);
-  const Shape lead = d.is_large() ? Shape{17, 9} : Shape{d.size(7)};
-  const Shape x = d.chance(0.2) ? Shape{in_size} : lead.inserted(lead.rank(), in_size);
+  Index in_size = d.positive_size(17), out_size = d.positive_size(9);
+  Shape lead{d.size(7)};
+  if (d.trial() % 8 == 1) in_size = d.row(), lead = Shape{d.positive_size(7)};
+  if (d.trial() % 8 == 2) out_size = d.integer(65, 80), lead = Shape{d.positive_size(7)};
+  if (d.is_large()) in_size = 80, out_size = d.integer(140, 150), lead = Shape{17, 12};  // tiles
+  if (d.trial() % 8 == 6) lead = Shape{d.integer(65, 80)};
+  const Shape x = d.trial() % 8 == 4 ? Shape{in_size} : lead.inserted(lead.rank(), in_size);
   Inputs inputs{d.normal(x), d.normal(Shape{out_size, in_size})};
-  if (d.chance(0.7)) inputs.push_back(d.normal(Shape{out_size}));
+  if (d.chance(0.7) || d.has_long_row()) inputs.push_back(d.normal(Shape{out_size}));
   return {inputs,
           [](const Inputs& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); }};
 }
@@ -171,15 +183,19 @@ Trial softmax_under_mask(Draw& d) {
   return {{x}, [mask, dim](const Inputs& in) { return masked_softmax(in[0], mask, dim); }, true};
 }
 
-/// Large trials have rows of several tiles, with and without the mask.
+/// Some trials have rows of several tiles: large ones without the causal mask, so that the later
+/// tiles hold many of the largest scores, others with it.
 Trial fused_attention_of(Draw& d) {
-  const Index T = d.is_large() ? d.integer(257, 262) : d.positive_size(9);
-  const Index heads = d.integer(1, d.is_large() ? 2 : 3), C = heads * d.integer(1, 4);
+  const int kind = d.trial() % 8;
+  const bool tiles = kind == 3 || kind == 7;
+  const Index T = tiles ? d.integer(385, 400) : kind == 2 ? d.integer(65, 80) : d.positive_size(9);
+  const Index heads = d.integer(1, tiles ? 2 : 3);
+  const Index C = heads * (kind == 1 ? d.row() : kind == 6 ? d.integer(33, 40) : d.integer(1, 4));
   FusedAttentionOptions options{.n_head = heads, .scale = d.number(0.2, 1.2)};
-  options.causal = d.chance(0.5) ? Causal::yes : Causal::no;
+  options.causal = kind == 7 || (kind != 3 && d.chance(0.5)) ? Causal::yes : Causal::no;
   options.dropout = d.chance(0.3) ? 0.3 : 0.0;
   const auto seed = static_cast<std::uint64_t>(d.integer(0, 1 << 20));
-  const Index B = d.is_large() ? 1 : d.size(3);
+  const Index B = tiles ? 1 : d.has_long_row() ? d.positive_size(3) : d.size(3);
   return {{d.normal({B, T, 3 * C})},
           [options, seed](const Inputs& in) {
             Generator generator(seed);
@@ -190,12 +206,15 @@ Trial fused_attention_of(Draw& d) {
           options.dropout > 0};
 }
 
-/// One trial in four has no weight, one in four no bias. A row of one element is always 0.
+/// One trial in four has no weight, one in four no bias, some many rows. A row of one element is
+/// always 0.
 Trial layer_norm_rows(Draw& d) {
-  const Shape lead = d.shape(0, 2);
-  const Index width = d.integer(1, d.is_large() ? 65 : 12);
+  const Index width = d.has_long_row() ? d.row() : d.integer(1, 12);
+  const Shape lead = d.trial() % 8 == 2   ? Shape{d.integer(65, 80)}
+                     : d.trial() % 8 == 5 ? Shape{0}
+                                          : d.leading(width);
   Inputs inputs{d.normal(lead.inserted(lead.rank(), width))};
-  const bool has_weight = d.trial() % 4 != 1, has_bias = d.trial() % 4 != 2;
+  const bool has_weight = d.trial() % 4 != 1, has_bias = d.trial() % 4 != 0;
   if (has_weight) inputs.push_back(d.normal(Shape{width}));
   if (has_bias) inputs.push_back(d.normal(Shape{width}));
   return {inputs,
@@ -207,8 +226,8 @@ Trial layer_norm_rows(Draw& d) {
 }
 
 Trial cross_entropy_of(Draw& d) {
-  const Shape lead = d.nonempty_shape(0, 2);
-  const Index V = 1 + d.positive_size(d.is_large() ? 64 : 12);
+  const Index V = d.has_long_row() ? d.row() : 1 + d.positive_size(12);
+  const Shape lead = d.trial() % 8 == 2 ? Shape{d.integer(65, 80)} : d.leading(V);
   constexpr Reduction kReductions[] = {Reduction::mean, Reduction::sum, Reduction::none};
   const CrossEntropyOptions options{.ignore_index = d.chance(0.5) ? -100 : 0,
                                     .reduction = kReductions[d.trial() % 3]};
@@ -260,7 +279,8 @@ Trial permute_all(Draw& d) {
 
 Trial squeeze_one(Draw& d) {
   Shape shape = d.shape(0, 3);
-  const int axis = static_cast<int>(d.integer(0, shape.rank()));
+  const int behind = d.has_long_row() ? shape.rank() - 1 : shape.rank();
+  const int axis = static_cast<int>(d.integer(0, behind));
   shape = shape.inserted(axis, 1);
   const int dim = d.chance(0.5) ? axis : axis - shape.rank();
   return of(d.normal(shape), [dim](const Tensor& x) { return squeeze(x, dim); });
@@ -282,9 +302,10 @@ Trial narrow_part(Draw& d) {
   const Shape shape = d.shape(1, 4);
   const int dim = d.dim(shape);
   const Index size = shape[shape.axis(dim, "narrow")];
-  const Index start = d.integer(0, size), length = d.integer(0, size - start);
-  return of(d.normal(shape),
-            [dim, start, length](const Tensor& x) { return narrow(x, dim, start, length); });
+  const Index least = d.has_long_row() ? 1 : 0;  // so that something is left to check
+  const Index start = d.integer(0, size - least), length = d.integer(least, size - start);
+  return of(d.normal(shape), [dim, start = d.chance(0.5) ? start : start - size,
+                              length](const Tensor& x) { return narrow(x, dim, start, length); });
 }
 
 Trial select_one(Draw& d) {
@@ -317,8 +338,8 @@ Trial concat_parts(Draw& d) {
   const Shape shape = d.shape(1, 3);
   const int dim = d.dim(shape);
   const int axis = shape.axis(dim, "concat");
-  Inputs parts;
-  for (Index i = d.integer(1, 4); i > 0; --i) {
+  Inputs parts{d.normal(shape)};
+  for (Index i = d.integer(0, 3); i > 0; --i) {
     parts.push_back(d.normal(shape.with(axis, d.integer(0, std::max<Index>(3, shape[axis])))));
   }
   return {parts, [dim](const Inputs& in) { return concat(in, dim); }};
@@ -334,7 +355,7 @@ Trial stack_parts(Draw& d) {
 
 Trial lower_triangle(Draw& d) {
   const Shape shape = d.shape(2, 4);
-  const Index diagonal = d.integer(-2, 3);
+  const Index diagonal = d.integer(d.has_long_row() ? 0 : -2, 3);
   return {{d.normal(shape)},
           [diagonal](const Inputs& in) { return tril(in[0], diagonal); },
           diagonal < 0};
@@ -342,15 +363,22 @@ Trial lower_triangle(Draw& d) {
 
 Trial fill_under_mask(Draw& d) {
   const Shape shape = d.shape();
-  const Tensor mask = d.mask(d.broadcastable_to(shape), 0.4);
-  return {
-      {d.normal(shape)}, [mask](const Inputs& in) { return masked_fill(in[0], mask, -2.5); }, true};
+  const bool widens = d.trial() % 8 == 0;  // the mask has dims that x lacks
+  const Tensor mask = d.mask(widens ? shape : d.broadcastable_to(shape), 0.4);
+  return {{d.normal(widens ? d.broadcastable_to(shape) : shape)},
+          [mask](const Inputs& in) { return masked_fill(in[0], mask, -2.5); },
+          true};
 }
 
 /// More look-ups than rows in most trials, so that indices repeat.
 Trial embedding_rows(Draw& d) {
-  const Index rows = d.positive_size(9), columns = d.positive_size(17);
-  const Tensor index = d.indices(d.is_large() ? Shape{9, 65} : Shape{d.size(4), d.size(9)}, rows);
+  const bool many = d.is_large() || d.trial() % 8 == 2;
+  const Index rows = d.trial() % 8 == 2 ? d.integer(65, 80) : d.positive_size(9);
+  const Shape at = many               ? Shape{9, 65}
+                   : d.has_long_row() ? Shape{d.positive_size(4), d.positive_size(9)}
+                                      : Shape{d.size(4), d.size(9)};
+  const Index columns = d.row();
+  const Tensor index = d.indices(at, rows);
   return {{d.normal(Shape{rows, columns}), index},
           [](const Inputs& in) { return embedding(in[0], in[1]); }};
 }

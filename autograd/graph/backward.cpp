@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/graph/apply_rule.h"
@@ -12,6 +13,8 @@
 
 namespace autograd {
 namespace {
+
+std::recursive_mutex gradients;
 
 /// A node that gradients have reached, and their sum so far.
 struct Waiting {
@@ -25,8 +28,8 @@ struct Waiting {
 class Pass {
  public:
   /// Follows every edge, or with `paths` only those that lead to one of its nodes.
-  explicit Pass(Retain retain, const std::set<std::uint64_t>* paths = nullptr)
-      : retain_(retain), paths_(paths) {}
+  explicit Pass(const char* name, Retain retain, const std::set<std::uint64_t>* paths = nullptr)
+      : name_(name), retain_(retain), paths_(paths) {}
 
   /// Calls arrive(node, gradient) for every node that a gradient reaches, newest first.
   template <class Arrive>
@@ -46,7 +49,7 @@ class Pass {
 
  private:
   void send_to_inputs(Node& node, const Array& grad) {
-    if (node.released) fail_released(node);
+    if (node.released) fail_released(name_, node);
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
       const Edge& edge = node.edges[i];
       if (!follows(edge)) continue;
@@ -74,6 +77,7 @@ class Pass {
                        [this](const Edge& edge) { return follows(edge); });
   }
 
+  const char* name_;  // of the function that was called, for messages
   Retain retain_;
   const std::set<std::uint64_t>* paths_;      // null: everywhere
   std::map<std::uint64_t, Waiting> waiting_;  // by id, so the newest is last
@@ -81,9 +85,13 @@ class Pass {
 
 }  // namespace
 
+GradientLock::GradientLock() { gradients.lock(); }
+GradientLock::~GradientLock() { gradients.unlock(); }
+
 void run_backward(const Ref<Node>& root, const Array& seed, Retain retain) {
+  const GradientLock lock;
   std::vector<std::pair<Ref<Node>, Array>> arrived;
-  Pass(retain).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
+  Pass("backward", retain).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
     if (node->is_leaf || node->retain_grad) arrived.emplace_back(node, grad);
   });
   // Only now, so that a pass that throws leaves every leaf as it was.
@@ -95,9 +103,10 @@ void run_backward(const Ref<Node>& root, const Array& seed, Retain retain) {
 
 std::vector<Array> run_grad(const Ref<Node>& root, const Array& seed,
                             std::span<const Ref<Node>> targets, Retain retain) {
+  const GradientLock lock;
   const std::set<std::uint64_t> paths = paths_to(*root, targets);
   std::map<std::uint64_t, Array> arrived;
-  Pass(retain, &paths).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
+  Pass("grad", retain, &paths).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
     for (const Ref<Node>& target : targets) {
       if (node == target) arrived.insert_or_assign(node->id, grad);
     }

@@ -26,11 +26,11 @@ enum class CutReason {
 
 /// Where the path of a gradient ends.
 struct Cut {
-  CutKind kind;
-  CutReason reason;
-  std::string op;     // "relu"; "" for unused
-  std::string scope;  // "GPT.h.1.mlp"; "" outside any
-  Shape shape;        // of the input at which the op cuts
+  CutKind kind = CutKind::none_reached;
+  CutReason reason = CutReason::unused;
+  std::string op = {};     // "relu"; "" for unused
+  std::string scope = {};  // "GPT.h.1.mlp"; "" outside any
+  Shape shape = {};        // of the input at which the op cuts
 };
 /// "no gradient; cut at detach of (2, 8) in GPT.h.1.mlp"
 std::string describe(const Cut& cut);

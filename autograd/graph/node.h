@@ -82,6 +82,7 @@ struct TensorImpl : RefCounted {
   Array data;
   Ref<Node> node;            // null for a constant
   const char* op = nullptr;  // what computed it, recorded or not; null for a leaf
+  bool derivative = false;   // a gradient, or a constant computed from one; see record()
 };
 using TensorRef = Ref<TensorImpl>;
 

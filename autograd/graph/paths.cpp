@@ -29,17 +29,17 @@ std::set<std::uint64_t> paths_to(const Node& root, std::span<const Ref<Node>> ta
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (below.count(targets[i]->id)) continue;
-    if (released) fail_released(*released);
+    if (released) fail_released("grad", *released);
     fail<GraphError>("grad: the output does not depend on input {}", i);
   }
   return paths;
 }
 
-void fail_released(const Node& node) {
+void fail_released(const char* op, const Node& node) {
   fail<GraphError>(
-      "backward: {} already ran backward and dropped what it had saved; pass Retain::yes to the "
-      "first backward to run another",
-      node.where());
+      "{}: {} already ran backward and dropped what it had saved; pass Retain::yes to the first "
+      "backward() or grad() to run another",
+      op, node.where());
 }
 
 }  // namespace autograd

@@ -16,7 +16,7 @@ std::map<std::uint64_t, const Node*> nodes_below(const Node& root);
 /// go. GraphError for a target that root does not depend on.
 std::set<std::uint64_t> paths_to(const Node& root, std::span<const Ref<Node>> targets);
 
-/// GraphError: the node dropped its rules in an earlier backward.
-[[noreturn]] void fail_released(const Node& node);
+/// GraphError in the name of `op`: the node dropped its rules in an earlier pass.
+[[noreturn]] void fail_released(const char* op, const Node& node);
 
 }  // namespace autograd

@@ -19,16 +19,36 @@ bool is_broadcast_of(std::span<const Input> inputs, const Shape& out) {
   return together == out;
 }
 
+[[noreturn]] void fail_derivative(const char* op, std::ptrdiff_t input) {
+  fail<GraphError>(
+      "{}: input {} is a gradient, or was computed from one, and second derivatives are not "
+      "supported: its part of the result's gradient would be missing; detach() it if it is meant "
+      "as "
+      "a constant",
+      op, input);
+}
+
 }  // namespace
 
 TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills) {
   // The value becomes a tensor; it is a node of the graph only where a gradient may be asked for.
   bool wanted = false;
-  for (const Input& input : inputs) wanted = wanted || input.wants_gradient();
+  const Input* derivative = nullptr;
+  for (const Input& input : inputs) {
+    wanted = wanted || input.wants_gradient();
+    if (input.tensor && input.tensor->derivative && input.has_rule()) derivative = &input;
+  }
+  if (wanted && !is_float(out.dtype())) {
+    fail<DTypeError>("{}: expected no rule, as a result of {} carries no gradient", op,
+                     name(out.dtype()));
+  }
+  wanted = wanted && grad_enabled();
+  if (wanted && derivative) fail_derivative(op, derivative - inputs.data());
   TensorRef result(new TensorImpl(std::move(out)));
   result->op = op;
+  result->derivative = derivative != nullptr;
   const Shape& shape = result->data.shape();
-  if (wanted && grad_enabled()) {
+  if (wanted) {
     result->node = Ref<Node>(new Node(op, shape, result->data.dtype()));
   }
   tell_observers([&](Observer& observer) {

@@ -9,8 +9,8 @@ namespace autograd {
 /// An input of an op together with how the gradient flows back to it. Without a rule no gradient
 /// does: comparisons have none.
 struct Input {
-  TensorRef tensor;
-  GradientRule rule;
+  TensorRef tensor = {};
+  GradientRule rule = {};
 
   bool has_rule() const {
     return std::visit([](const auto& r) { return static_cast<bool>(r); }, rule);
@@ -27,7 +27,12 @@ TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills
 /// the rules of exactly those inputs. A rule that is not remembered is dropped with the arrays it
 /// captured, so an op need not ask what will be needed. Where the output has the shape that all
 /// inputs broadcast to together, the engine sums the gradient of each back to its shape; any other
-/// gradient of a wrong shape throws GraphError in backward. Usage:
+/// gradient of a wrong shape throws GraphError in backward.
+///
+/// GraphError where a recorded op would take a gradient, or what was computed from one, as a
+/// constant: rules compute Arrays, which record nothing, so its own derivative would be missing
+/// from the result without a word. detach() makes a constant that is meant as one. DTypeError where
+/// what has a rule for an input that requires a gradient is neither f32 nor f64. Usage:
 ///
 ///     return record("mul", x * y, {{a, rule_of_a}, {b, rule_of_b}});
 template <std::size_t N>

@@ -16,7 +16,8 @@
 // the library.
 
 // A function with this before it is compiled for several instruction sets, and the widest that the
-// processor has is called: what a build that has to run on any machine would otherwise lack.
+// processor has is called: what a build that has to run on any machine would otherwise lack. Not
+// under the address and thread sanitizers, which are not ready when the choice is made.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__AVX2__) && !GRADLAB_ASAN && !GRADLAB_TSAN
 #define GRADLAB_WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

@@ -14,7 +14,8 @@ Tensor abs(const Tensor& x) {
   return record("abs", y, {{x, [d](const Array& g) {
                               return g * map(d, "abs", [](auto v) {
                                        using T = decltype(v);
-                                       return v > T(0) ? T(1) : (v < T(0) ? T(-1) : T(0));
+                                       const T flat = v == T(0) ? T(0) : v;  // v is NaN
+                                       return v > T(0) ? T(1) : (v < T(0) ? T(-1) : flat);
                                      });
                             }}});
 }

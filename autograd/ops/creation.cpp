@@ -22,6 +22,10 @@ Tensor tensor(std::initializer_list<double> values, DType dtype) {
   return tensor(values, Shape{static_cast<Index>(values.size())}, dtype);
 }
 Tensor tensor(std::initializer_list<double> values, const Shape& shape, DType dtype) {
+  if (static_cast<Index>(values.size()) != shape.numel()) {
+    fail<ShapeError>("tensor: shape {} takes {} values, got {}", shape.str(), shape.numel(),
+                     values.size());
+  }
   const std::span<const double> numbers(values.begin(), values.size());
   return Tensor(Array::from<double>(numbers, shape).to(dtype));
 }
@@ -33,6 +37,7 @@ Tensor normal(const Shape& shape, double mean, double stddev, DType dtype, Gener
   return Tensor(normal(shape, mean, stddev, dtype, generator.next()));
 }
 Tensor randn(const Shape& shape, DType dtype, Generator& generator) {
+  if (!is_float(dtype)) fail<DTypeError>("randn: expected f32 or f64, got {}", name(dtype));
   return normal(shape, 0, 1, dtype, generator);
 }
 

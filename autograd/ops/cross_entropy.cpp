@@ -15,9 +15,12 @@ namespace autograd {
 //
 //     loss = -log softmax(x)_t = log sum_j exp(x_j) - x_t,   dloss/dx = softmax(x) - one_hot(t).
 //
+// With m, the largest of the row, loss = (m - x_t) + log sum_j exp(x_j - m). The two parts must not
+// meet before x_t is subtracted: far from 0, m + log sum is rounded to m.
+//
 // As one op rather than -log of softmax: a probability of e^-200 is 0 in f32, its logarithm is not;
-// and the gradient needs no second pass through the Jacobian of softmax. For each row only
-// log sum_j exp(x_j) is kept: softmax(x)_j = exp(x_j - log sum).
+// and the gradient needs no second pass through the Jacobian of softmax. For each row only m and
+// the log of the sum are kept: softmax(x)_j = exp((x_j - m) - log sum).
 namespace {
 
 struct LogitRows {
@@ -49,11 +52,11 @@ Index check_targets(const Tensor& logits, const Tensor& target, Index ignore_ind
   return counted;
 }
 
+/// log sum_j exp(x_j - top).
 template <class T>
-Wide<T> log_sum_exp(const T* x, Index n) {
+Wide<T> log_sum_exp(const T* x, T top, Index n) {
   using std::log;
   constexpr Index kChunk = 256;
-  const T top = max_of(x, n);
   Wide<T> total = 0;
   for (Index begin = 0; begin < n; begin += kChunk) {
     const Index count = std::min(kChunk, n - begin);
@@ -61,22 +64,27 @@ Wide<T> log_sum_exp(const T* x, Index n) {
     for (Index j = 0; j < count; ++j) e[j] = vector_math::exp(x[begin + j] - top);
     total += sum_of(count, [&e](Index j) { return e[j]; });
   }
-  return static_cast<Wide<T>>(top) + log(total);
+  return log(total);
 }
 
-/// Losses of all rows, 0 where ignored; keeps log(sum(exp(x))) of each, as a Wide<T>.
+/// Losses of all rows, 0 where ignored; keeps (rows, 2) of Wide<T>: the largest logit of each row,
+/// and the log of its sum.
 template <class T>
-Array losses(const Array& x, const Array& target, Index ignored, LogitRows rows, Array& log_sums) {
+Array losses(const Array& x, const Array& target, Index ignored, LogitRows rows, Array& norms) {
   const T* logits = x.read<T>().data();
   const auto labels = target.read<std::int64_t>();
   return Array::build<T>(target.shape(), [&](std::span<T> loss) {
-    log_sums = Array::build<Wide<T>>(Shape{rows.count}, [&](std::span<Wide<T>> sums) {
+    norms = Array::build<Wide<T>>(Shape{rows.count, 2}, [&](std::span<Wide<T>> norm) {
       parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
           const auto i = static_cast<std::size_t>(r);
           const T* row = logits + r * rows.width;
-          sums[i] = log_sum_exp(row, rows.width);
-          loss[i] = labels[i] == ignored ? T(0) : T(sums[i] - static_cast<Wide<T>>(row[labels[i]]));
+          const T top = max_of(row, rows.width);
+          const Wide<T> log_sum = log_sum_exp(row, top, rows.width);
+          norm[2 * i] = static_cast<Wide<T>>(top);
+          norm[2 * i + 1] = log_sum;
+          if (labels[i] == ignored) loss[i] = T(0);
+          else loss[i] = T((norm[2 * i] - static_cast<Wide<T>>(row[labels[i]])) + log_sum);
         }
       });
     });
@@ -94,11 +102,11 @@ Array shared(const Array& g, double share, const Shape& shape) {
 /// g[r] (softmax(x) - one_hot(target)), 0 in ignored rows.
 template <class T>
 Array gradient(const Array& x, const Array& target, Index ignored, LogitRows rows,
-               const Array& log_sums, const Array& g) {
+               const Array& norms, const Array& g) {
   const T* logits = x.read<T>().data();
   const T* weight = g.read<T>().data();
   const auto labels = target.read<std::int64_t>();
-  const auto sums = log_sums.read<Wide<T>>();
+  const auto norm = norms.read<Wide<T>>();
   return Array::build<T>(x.shape(), [&](std::span<T> out) {
     parallel_for(rows.count, rows.grain(), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
@@ -109,8 +117,9 @@ Array gradient(const Array& x, const Array& target, Index ignored, LogitRows row
           std::fill(to, to + rows.width, T(0));
           continue;
         }
+        const Wide<T> top = norm[2 * i], log_sum = norm[2 * i + 1];
         for (Index j = 0; j < rows.width; ++j) {
-          to[j] = weight[r] * vector_math::exp(T(static_cast<Wide<T>>(row[j]) - sums[i]));
+          to[j] = weight[r] * vector_math::exp(T((static_cast<Wide<T>>(row[j]) - top) - log_sum));
         }
         to[labels[i]] -= weight[r];
       }
@@ -130,9 +139,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   const Array x = logits.data(), labels = target.data();
   const Index ignored = options.ignore_index;
   const LogitRows rows{target.numel(), logits.size(-1)};
-  Array log_sums;
+  Array norms;
   const Array each = dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
-    return losses<decltype(tag)>(x, labels, ignored, rows, log_sums);
+    return losses<decltype(tag)>(x, labels, ignored, rows, norms);
   });
   const double share =
       options.reduction == Reduction::mean ? 1.0 / static_cast<double>(counted) : 1.0;
@@ -142,7 +151,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                     return dispatch_float(x.dtype(), "cross_entropy", [&](auto tag) {
                       using T = decltype(tag);
                       const Array weight = g.shape() == shape ? g : shared<T>(g, share, shape);
-                      return gradient<T>(x, labels, ignored, rows, log_sums, weight);
+                      return gradient<T>(x, labels, ignored, rows, norms, weight);
                     });
                   }}});
 }

@@ -16,6 +16,7 @@ Array drop(const Array& a, double p, RandomKey key) {
 
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
   if (!(p >= 0 && p <= 1)) fail<ValueError>("dropout: expected p in [0, 1], got {}", p);
+  check_float(x.data(), "dropout");
   if (p == 0) return record("dropout", x.data(), {{x, [](const Array& g) { return g; }}});
   const RandomKey key = generator.next();
   return record("dropout", drop(x.data(), p, key),

@@ -17,8 +17,9 @@ inline Tensor reduce_extreme(const char* op, Reduction reduction, const Tensor& 
   const Array y = reduction(d, axes, KeepDim::yes);
   return record(op, y.reshape(reduced(d.shape(), axes, keep)),
                 {{x, [=](const Array& g) {
-                    const Array wins = zip(
-                        d, y, op, [](auto v, auto m) { return static_cast<decltype(v)>(v == m); });
+                    const Array wins = zip(d, y, op, [](auto v, auto m) {
+                      return static_cast<decltype(v)>(v == m || (v != v && m != m));
+                    });
                     return g.reshape(y.shape()) / sum(wins, axes, KeepDim::yes) * wins;
                   }}});
 }
@@ -31,7 +32,7 @@ Tensor pairwise_extreme(const char* op, const Tensor& a, const Tensor& b, Beats 
   const auto share = [op, beats](const Array& mine, const Array& other) {
     return zip(mine, other, op, [beats](auto u, auto v) {
       using T = decltype(u);
-      return u == v ? T(0.5) : (beats(u, v) || u != u ? T(1) : T(0));
+      return u == v ? T(0.5) : (beats(v, u) ? T(0) : T(1));  // beside NaN both have all of it
     });
   };
   return record(op, z,

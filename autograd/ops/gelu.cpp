@@ -11,10 +11,14 @@ namespace autograd {
 //
 //     gelu(x) = x Phi(x),   gelu'(x) = Phi(x) + x phi(x),
 //
-// and where Phi is approximated by (1 + t) / 2:
+// and where Phi is approximated by (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3):
 //
-//     t = tanh(u),   u = sqrt(2 / pi) (x + 0.044715 x^3),
-//     gelu(x) = x (1 + t) / 2,   gelu'(x) = (1 + t) / 2 + x (1 - t^2) u' / 2.
+//     (1 + tanh(u)) / 2 = s = 1 / (1 + exp(-2 u)),
+//     gelu(x) = x s,   gelu'(x) = s + x s (1 - s) 2 u'.
+//
+// Written with s, as 1 + tanh(u) loses its digits where tanh(u) is near -1; and with the
+// exponential of -|2 u| alone, e, as s (1 - s) = e / (1 + e)^2 subtracts nothing and no exponential
+// overflows.
 //
 // The slope costs little more than the value, so where a gradient is wanted forward computes both,
 // and the rule is a product.
@@ -34,11 +38,14 @@ constexpr auto by_tanh = [](auto x) -> Point<decltype(x)> {
   using T = decltype(x);
   constexpr double kSqrtTwoOverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   constexpr double kCubic = 0.044715;
-  const T t = vector_math::tanh(T(kSqrtTwoOverPi) * (x + T(kCubic) * x * x * x));
-  const T flat = T(1) - t * t;
-  const T bend = flat == T(0) ? T(0)  // x * x may be infinite here
-                              : flat * T(kSqrtTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
-  return {T(0.5) * x * (T(1) + t), T(0.5) * (T(1) + t) + T(0.5) * x * bend};
+  const T twice_u = T(2 * kSqrtTwoOverPi) * (x + T(kCubic) * x * x * x);
+  const T e = vector_math::exp(twice_u < T(0) ? twice_u : -twice_u);
+  const T share = T(1) / (T(1) + e);
+  const T s = twice_u < T(0) ? e * share : share;
+  const T bend =
+      e == T(0) ? T(0)  // x * x may be infinite here
+                : x * (e * share * share) * T(2 * kSqrtTwoOverPi) * (T(1) + T(3 * kCubic) * x * x);
+  return {x * s, s + bend};
 };
 
 template <class T, class F>

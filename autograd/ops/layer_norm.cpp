@@ -23,7 +23,9 @@ namespace autograd {
 // a row as a whole, or stretches it, changes no xhat.
 //
 // Mean and variance are taken in double and in two passes: rounded to f32, the mean of a constant
-// row is off by enough for 1 / sqrt(eps) to show.
+// row is off by enough for 1 / sqrt(eps) to show; in f64 it is taken from the first element on, for
+// the same reason. An f64 row whose squares or sums overflow is shrunk by a power of two first,
+// which changes no digit.
 namespace {
 
 struct Rows {
@@ -50,31 +52,59 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 
 /// What the gradient needs besides g.
 struct Saved {
-  Array x, weight, moments;  // moments (rows, 2) of Wide<T>: mean and 1 / sqrt(variance + eps)
+  Array x, weight, moments;  // moments (rows, 3) of Wide<T>, each row a Moments
   Rows rows;
+};
+
+/// Of a row that was multiplied by `shrink`, which is 1 unless numbers are huge.
+template <class T>
+struct Moments {
+  using W = Wide<T>;
+  W shrink, mean, rstd;  // rstd = 1 / sqrt(variance + eps)
+
+  explicit Moments(const W* saved) : shrink(saved[0]), mean(saved[1]), rstd(saved[2]) {}
+  Moments(const T* x, Index n, double eps) : shrink(1) {
+    measure(x, n, eps);
+    if (std::is_same_v<T, float> || rstd > W(0)) return;
+    constexpr double kShrink = 0x1p-525;  // the square of 2^1024 becomes 2^998; 1e-5 stays above 0
+    shrink = kShrink;
+    measure(x, n, eps * kShrink * kShrink);
+  }
+
+  W xhat(T x) const { return (shrunk(x) - mean) * rstd; }
+  W slope() const { return rstd * shrink; }  // of xhat in x, but for mean and rstd
+
+ private:
+  W shrunk(T x) const {
+    if constexpr (std::is_same_v<T, float>) return static_cast<W>(x);
+    else return x * shrink;
+  }
+  void measure(const T* x, Index n, double eps) {
+    using std::sqrt;
+    const auto count = static_cast<double>(n);
+    const W base = std::is_same_v<T, float> ? W(0) : shrunk(x[0]);
+    mean = base + sum_of(n, [=, this](Index j) { return shrunk(x[j]) - base; }) / count;
+    const auto square = [=, this](Index j) {
+      const W d = shrunk(x[j]) - mean;
+      return d * d;
+    };
+    rstd = 1 / sqrt(sum_of(n, square) / count + eps);
+  }
 };
 
 template <class T>
 void normalize(const Saved& s, Wide<T>* moments, const T* weight, const T* bias, double eps, T* y) {
-  using std::sqrt;
-  using W = Wide<T>;
   const Index n = s.rows.width;
   const T* all = s.x.read<T>().data();
   parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       const T* x = all + r * n;
       T* out = y + r * n;
-      const W mean = sum_of(n, [x](Index j) { return x[j]; }) / static_cast<double>(n);
-      const W variance = sum_of(n,
-                                [x, mean](Index j) {
-                                  const W d = static_cast<W>(x[j]) - mean;
-                                  return d * d;
-                                }) /
-                         static_cast<double>(n);
-      const W rstd = 1 / sqrt(variance + eps);
-      moments[2 * r] = mean;
-      moments[2 * r + 1] = rstd;
-      for (Index j = 0; j < n; ++j) out[j] = T((static_cast<W>(x[j]) - mean) * rstd);
+      const Moments<T> m(x, n, eps);
+      moments[3 * r] = m.shrink;
+      moments[3 * r + 1] = m.mean;
+      moments[3 * r + 2] = m.rstd;
+      for (Index j = 0; j < n; ++j) out[j] = T(m.xhat(x[j]));
       if (weight)
         for (Index j = 0; j < n; ++j) out[j] *= weight[j];
       if (bias)
@@ -95,9 +125,10 @@ Array gradient_of_x(const Saved& s, const Array& g) {
   return Array::build<T>(s.x.shape(), [&](std::span<T> out) {
     parallel_for(s.rows.count, s.rows.grain(), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        const W mean = moments[2 * r], rstd = moments[2 * r + 1];
+        const Moments<T> m(moments + 3 * r);
+        const W slope = m.slope();
         const T *xr = x + r * n, *gr = grad + r * n;
-        const auto xhat = [=](Index j) { return (static_cast<W>(xr[j]) - mean) * rstd; };
+        const auto xhat = [=](Index j) { return m.xhat(xr[j]); };
         const auto row = [&](auto h) {
           const auto [h_sum, hx_sum] = sums_of<2>(n, [&](Index j) {
             return std::array{h(j), h(j) * xhat(j)};
@@ -105,7 +136,7 @@ Array gradient_of_x(const Saved& s, const Array& g) {
           const W h_mean = h_sum / static_cast<double>(n);
           const W hx_mean = hx_sum / static_cast<double>(n);
           T* to = out.data() + r * n;
-          for (Index j = 0; j < n; ++j) to[j] = T(rstd * (h(j) - h_mean - xhat(j) * hx_mean));
+          for (Index j = 0; j < n; ++j) to[j] = T(slope * (h(j) - h_mean - xhat(j) * hx_mean));
         };
         if (weight) row([=](Index j) { return static_cast<W>(gr[j] * weight[j]); });
         else row([=](Index j) { return static_cast<W>(gr[j]); });
@@ -124,11 +155,9 @@ Array gradient_of_weight(const Saved& s, const Array& g) {
   using W = Wide<T>;
   const W* moments = s.moments.read<W>().data();
   const auto add_row = [=](Index r, W* total) {
-    const W mean = moments[2 * r], rstd = moments[2 * r + 1];
+    const Moments<T> m(moments + 3 * r);
     const T *xr = x + r * n, *gr = grad + r * n;
-    for (Index j = 0; j < n; ++j) {
-      total[j] += (static_cast<W>(xr[j]) - mean) * rstd * static_cast<W>(gr[j]);
-    }
+    for (Index j = 0; j < n; ++j) total[j] += m.xhat(xr[j]) * static_cast<W>(gr[j]);
   };
   const Array sums = Array::build<W>(Shape{blocks, n}, [&](std::span<W> out) {
     const Index grain = std::max<Index>(1, s.rows.grain() / kBlock);
@@ -160,7 +189,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   Array y = dispatch_float(dtype, "layer_norm", [&](auto tag) {
     using T = decltype(tag);
     return Array::build<T>(x.shape(), [&](std::span<T> out) {
-      s.moments = Array::build<Wide<T>>(Shape{s.rows.count, 2}, [&](std::span<Wide<T>> moments) {
+      s.moments = Array::build<Wide<T>>(Shape{s.rows.count, 3}, [&](std::span<Wide<T>> moments) {
         normalize<T>(s, moments.data(), weight.defined() ? s.weight.read<T>().data() : nullptr,
                      bias.defined() ? shift.read<T>().data() : nullptr, eps, out.data());
       });

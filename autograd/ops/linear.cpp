@@ -6,7 +6,10 @@ namespace autograd {
 
 namespace {
 
-void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_float(x.data(), "linear");
+  check_mixable(x.data(), weight.data(), "linear");
+  if (bias.defined()) check_mixable(x.data(), bias.data(), "linear");
   if (weight.rank() != 2 || x.rank() < 1 || x.size(-1) != weight.size(1)) {
     fail<ShapeError>("linear: expected x (..., in) and weight (out, in), got {} and {}",
                      x.shape().str(), weight.shape().str());
@@ -19,7 +22,7 @@ void check_shapes(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_shapes(x, weight, bias);
+  check(x, weight, bias);
   const Array d = x.data(), w = weight.data();
   const Index in = weight.size(1), out = weight.size(0);
   const Shape from = x.shape(), to = from.with(from.rank() - 1, out);

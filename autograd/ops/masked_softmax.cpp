@@ -12,6 +12,10 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask, int dim) {
   if (x.rank() == 0) return masked_softmax(x.reshape({1}), mask, dim).reshape(Shape{});
   check_mask(mask.data(), "masked_softmax");
   const int axis = x.shape().axis(dim, "masked_softmax");
+  if (!broadcasts_to(mask.shape(), x.shape())) {
+    fail<ShapeError>("masked_softmax: expected a mask that broadcasts to {}, got {}",
+                     x.shape().str(), mask.shape().str());
+  }
   const Array allowed = expand(mask.data(), x.shape()), zero = Array::scalar(0, x.dtype());
   const Array y = masked_softmax(x.data(), allowed, axis);
   return record("masked_softmax", y, {{x, [y, axis, allowed, zero](const Array& g) {

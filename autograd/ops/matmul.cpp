@@ -30,6 +30,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     fail<ShapeError>("matmul: expected rank 1 or more, got {} and {}", a.shape().str(),
                      b.shape().str());
   }
+  const Index inner = a.size(-1), rows = b.size(b.rank() == 1 ? 0 : -2);
+  if (inner != rows) {
+    fail<ShapeError>("matmul: expected equal inner sizes, got {} ({}) and {} ({})", inner,
+                     a.shape().str(), rows, b.shape().str());
+  }
   const Array x = as_matrix(a.data(), 0), y = as_matrix(b.data(), 1);
   const Array z = matmul(x, y);
   Shape shape = z.shape();

@@ -5,6 +5,7 @@
 namespace autograd {
 
 Tensor mean(const Tensor& x, std::span<const int> dims, KeepDim keep) {
+  check_float(x.data(), "mean");
   const Shape from = x.shape();
   const Axes axes = Axes::of(from, dims, "mean");
   const Shape kept = reduced(from, axes, KeepDim::yes);

@@ -12,7 +12,7 @@ Tensor relu(const Tensor& x) {
   return record("relu", y, {{x, [d](const Array& g) {
                                return zip(g, d, "relu", [](auto u, auto v) {
                                  using T = decltype(v);
-                                 return v > T(0) ? u : T(0);
+                                 return v <= T(0) ? T(0) : u;  // at NaN it passes
                                });
                              }}});
 }

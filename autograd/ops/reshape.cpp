@@ -9,16 +9,25 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor reshape(const Tensor& x, std::initializer_list<Index> sizes) {
-  std::vector<Index> known(sizes);
+  std::vector<Index> to(sizes);
+  const auto refuse = [&](const std::string& why) {
+    std::string text;
+    for (const Index size : sizes) text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
+    fail<ShapeError>("reshape: {} does not become ({}): {}", x.shape().str(), text, why);
+  };
   Index* open = nullptr;
   Index rest = 1;
-  for (Index& size : known) {
-    if (size == -1 && !open) open = &size;
-    else rest = size < 0 ? size : checked_product(rest, size, "reshape");
-    if (rest < 0) break;
+  for (Index& size : to) {
+    if (size < -1) refuse(fmt::format("expected sizes of 0 or more, or one -1, got {}", size));
+    if (size != -1) rest = checked_product(rest, size, "reshape");
+    else if (open) refuse("only one size may be -1");
+    else open = &size;
   }
-  if (open && rest > 0 && x.numel() % rest == 0) *open = x.numel() / rest;
-  return reshape(x, Shape(std::span<const Index>(known)));  // throws if still open
+  if (open && (rest == 0 || x.numel() % rest != 0)) {
+    refuse(fmt::format("{} elements are no multiple of {}", x.numel(), rest));
+  }
+  if (open) *open = x.numel() / rest;
+  return reshape(x, Shape(std::span<const Index>(to)));
 }
 
 Tensor Tensor::reshape(const Shape& shape) const { return autograd::reshape(*this, shape); }

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "autograd/array/elementwise.h"
 #include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
@@ -7,15 +5,19 @@
 namespace autograd {
 
 Tensor sigmoid(const Tensor& x) {
-  const Array y = map(x.data(), "sigmoid", [](auto v) {
+  const Array d = x.data();
+  const Array y = map(d, "sigmoid", [](auto v) {
     using T = decltype(v);
     const T e = vector_math::exp(v < T(0) ? v : -v);  // never overflows
     return (v < T(0) ? e : T(1)) / (T(1) + e);
   });
-  return record("sigmoid", y, {{x, [y](const Array& g) {
-                                  return zip(g, y, "sigmoid", [](auto u, auto v) {
+  // y (1 - y) with e = exp(-|x|), as y rounds to 1 long before the slope is 0.
+  return record("sigmoid", y, {{x, [d](const Array& g) {
+                                  return zip(g, d, "sigmoid", [](auto u, auto v) {
                                     using T = decltype(v);
-                                    return u * v * (T(1) - v);
+                                    const T e = vector_math::exp(v < T(0) ? v : -v);
+                                    const T share = T(1) / (T(1) + e);
+                                    return u * (e * share * share);
                                   });
                                 }}});
 }

@@ -5,11 +5,15 @@
 namespace autograd {
 
 Tensor tanh(const Tensor& x) {
-  const Array y = map(x.data(), "tanh", [](auto v) { return vector_math::tanh(v); });
-  return record("tanh", y, {{x, [y](const Array& g) {
-                               return zip(g, y, "tanh", [](auto u, auto v) {
+  const Array d = x.data();
+  const Array y = map(d, "tanh", [](auto v) { return vector_math::tanh(v); });
+  // 1 - y^2 with e = exp(-2 |x|), as y rounds to 1 long before the slope is 0.
+  return record("tanh", y, {{x, [d](const Array& g) {
+                               return zip(g, d, "tanh", [](auto u, auto v) {
                                  using T = decltype(v);
-                                 return u * (T(1) - v * v);
+                                 const T e = vector_math::exp(T(2) * (v < T(0) ? v : -v));
+                                 const T share = T(1) / (T(1) + e);
+                                 return u * (T(4) * e * share * share);
                                });
                              }}});
 }

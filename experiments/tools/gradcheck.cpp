@@ -98,6 +98,7 @@ class Gradcheck : public Experiment {
                       {"trials", "trials"},
                       {"checked", "checked"},
                       {"kinks", "kinks"},
+                      {"undecided", "undecided"},
                       {"abs_error", "worst error", 2},
                       {"rel_error", "relative", 2},
                       {"excess", "excess", 2},
@@ -121,29 +122,27 @@ class Gradcheck : public Experiment {
       if (!found.ok || !second.ok) failed.push_back(chosen.name);
     }
     report.notes.emplace_back(
-        "excess: the error over what is allowed, 1e-8 + 1e-6 |numeric|; above 1 fails. "
-        "relative: the error over |analytic| or |numeric|, or over 0.01 where both are smaller. "
-        "kinks: points where the function bends, held to the slopes on both sides. "
-        "second order: the excess of exact Hessian-vector products, held to differences of the "
-        "gradient, to the symmetry of the Hessian, and forward mode to backward.");
+        "excess: the error over what is allowed, 1e-6 |numeric| and what rounding may do to it; "
+        "above 1 fails. relative: the error over |analytic| or |numeric|, or over a million times "
+        "the rounding where both are smaller. kinks: points where the function bends, held to the "
+        "slopes on both sides. undecided: numbers so small that they are lost in the rounding of "
+        "the function; a trial in which all are has failed. second order: the excess of exact "
+        "Hessian-vector products, held to differences of the gradient, to the symmetry of the "
+        "Hessian, and forward mode to backward.");
     report.failed = !failed.empty();
-    report.failure = fmt::format("{} of {} gradients are wrong: {}", failed.size(), chosen_.size(),
-                                 report::join(failed, ", "));
+    report.failure = fmt::format("{} of {} gradients are wrong or undecided: {}", failed.size(),
+                                 chosen_.size(), report::join(failed, ", "));
     return report;
   }
 
  private:
   static std::vector<Value> row(const Chosen& chosen, int trials, const GradcheckReport& found,
                                 const SecondOrderReport& second) {
-    return {chosen.gradcheck_case->name,
-            chosen.kind,
-            std::int64_t{trials},
-            std::int64_t{found.checked},
-            std::int64_t{found.kinks},
-            found.worst.abs_error,
-            found.worst.rel_error,
-            found.worst.excess,
-            second.worst(),
+    return {chosen.gradcheck_case->name, chosen.kind,
+            std::int64_t{trials},        std::int64_t{found.checked},
+            std::int64_t{found.kinks},   std::int64_t{found.undecided},
+            found.worst.abs_error,       found.worst.rel_error,
+            found.worst.excess,          second.worst(),
             found.ok && second.ok};
   }
 

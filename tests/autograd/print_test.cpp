@@ -60,4 +60,28 @@ TEST(Dot, DrawsNodesEdgesAndScopes) {
   EXPECT_EQ(dot(f64({1})).find("->"), std::string::npos);
 }
 
+TEST(Dot, ShowsNamesValuesAndGradients) {
+  const Tensor w = leaf({0.5, -1}), b = leaf({3}, {}), large = leaf({1, 2, 3, 4, 5, 6, 7, 8, 9});
+  Tensor h = sum(w * w);
+  h.retain_grad();
+  const Tensor y = h * b + sum(large);
+  y.backward(Retain::yes);
+  const std::string text = dot(y, {{"w", w}, {"b \"bias\"", b}, {"h", h}, {"large", large}});
+  for (const char* part :
+       {"\"w = [0.5, -1]\\nleaf\\n(2,) f64\\ngrad = [3, -6]\", shape=ellipse",
+        "b \\\"bias\\\" = 3\\nleaf\\n() f64\\ngrad = 1.25\"",
+        "h = 1.25\\nsum\\n() f64\\ngrad = 3\"", "\"large\\nleaf\\n(9,) f64\\ngrad\""}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+  EXPECT_NE(dot(y).find("\"leaf\\n() f64\\ngrad = 1.25\""), std::string::npos) << "without names";
+  EXPECT_EQ(text.find("ran backward"), std::string::npos);
+}
+
+TEST(Dot, SaysThatAGraphRanBackward) {
+  const Tensor x = leaf({1, 2});
+  const Tensor y = sum(x * x);
+  y.backward();
+  EXPECT_NE(dot(y).find("ran backward"), std::string::npos) << dot(y);
+}
+
 }  // namespace

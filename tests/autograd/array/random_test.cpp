@@ -86,6 +86,43 @@ TEST(Random, APrefixIsTheSameStream) {
   for (Index i = 0; i < 7; ++i) EXPECT_EQ(shorter.at(i), longer.at(i));
 }
 
+/// Whether one element is kept says nothing about its neighbours, near or far: one random word for
+/// several of them would show as a correlation at a small lag, and a short period at that lag.
+TEST(KeepMask, KeepsEachElementByItself) {
+  constexpr Index n = 1 << 20;
+  for (const double p : {0.1, 0.5, 0.9}) {
+    const Array mask = keep_mask({n}, p, {11, 5});
+    const auto keep = mask.read<bool>();
+    double kept = 0;
+    for (const bool k : keep) kept += k;
+    EXPECT_NEAR(kept / n, 1 - p, 5 * std::sqrt(p * (1 - p) / n));
+    for (const Index lag : {1, 2, 3, 4, 5, 7, 8, 12, 16, 32, 64, 128, 1024, 2048, 4096, 65536}) {
+      double together = 0;
+      for (Index i = 0; i + lag < n; ++i) {
+        together += (static_cast<double>(keep[i]) - (1 - p)) *
+                    (static_cast<double>(keep[i + lag]) - (1 - p));
+      }
+      const double z = together / (p * (1 - p) * std::sqrt(static_cast<double>(n - lag)));
+      EXPECT_LT(std::abs(z), 5) << "lag " << lag << ", p " << p;
+    }
+  }
+}
+
+/// Nor does it in the mask of another key, or of a neighbouring stream.
+TEST(KeepMask, IsAnotherOneForEveryKey) {
+  constexpr Index n = 1 << 18;
+  const RandomKey keys[] = {{11, 5}, {11, 6}, {12, 5}, {5, 11}};
+  for (const RandomKey& a : keys) {
+    for (const RandomKey& b : keys) {
+      if (&a == &b) continue;
+      const Array x = keep_mask({n}, 0.5, a), y = keep_mask({n}, 0.5, b);
+      double equal = 0;
+      for (Index i = 0; i < n; ++i) equal += x.at(i) == y.at(i);
+      EXPECT_LT(std::abs(equal - n / 2) / std::sqrt(n / 4), 5);
+    }
+  }
+}
+
 TEST(Random, HasTheSameBitsForAnyThreadCount) {
   const int before = num_threads();
   set_num_threads(1);

@@ -56,6 +56,28 @@ TEST(Sum, OfAScalar) {
   EXPECT_THROW((void)sum(x, {1}), ShapeError);
 }
 
+/// In f32 the ones would vanish beside 2^24, whatever the order of the axes makes of the loops.
+TEST(Sum, AccumulatesInDoubleAlongAnyAxis) {
+  constexpr Index kRows = 4099, kColumns = 300;  // several chunks, and more than one block
+  Array x = Array::full({kRows, kColumns}, 1, DType::f32);
+  x.write<float>([](std::span<float> v) {
+    for (Index j = 0; j < kColumns; ++j) v[static_cast<std::size_t>(j)] = 0x1p25F;
+    for (Index i = 0; i < kRows; ++i) v[static_cast<std::size_t>(i * kColumns)] = 0x1p25F;
+  });
+  const double of_column = 0x1p25 + (kRows - 1), of_row = 0x1p25 + (kColumns - 1);
+  const Array columns = sum(x, 0, KeepDim::no), rows = sum(x, 1, KeepDim::no);
+  for (Index j = 1; j < kColumns; ++j) {
+    ASSERT_EQ(columns.at(j), static_cast<float>(of_column)) << j;
+  }
+  for (Index i = 1; i < kRows; ++i) ASSERT_EQ(rows.at(i), static_cast<float>(of_row)) << i;
+  const Array middle = sum(x.reshape({1, kRows, kColumns}), 1, KeepDim::no);
+  EXPECT_TRUE(bit_equal(middle.reshape({kColumns}), columns));
+  EXPECT_TRUE(bit_equal(sum_to(x, {1, kColumns}).reshape({kColumns}), columns));
+  const Array first = sum(x.reshape({kRows * kColumns}), 0, KeepDim::no);
+  const double corner = 0x1p25 * (kRows + kColumns - 1) + (kRows - 1.0) * (kColumns - 1.0);
+  EXPECT_EQ(first.at(0), static_cast<float>(corner));
+}
+
 TEST(Sum, RefusesADimTwice) { EXPECT_THROW((void)sum(zeros({2, 2}), {0, -2}), ShapeError); }
 
 TEST(Max, LetsNanWin) {

@@ -191,15 +191,91 @@ TEST(Gradcheck, RefusesAResultWhoseShapeChanges) {
 // --- vacuous checks
 
 TEST(Gradcheck, FlagsAVacuousCheck) {
+  const auto flat = [](const Inputs& in) { return in[0] * 0.0 + 1.0; };
+  const GradcheckReport report = gradcheck(flat, {random_leaf({2, 5})});
+  EXPECT_FALSE(report.ok);
+  EXPECT_EQ(report.verdict, Verdict::undecided);
+  EXPECT_THAT(report.message, HasSubstr("vacuous: f is flat in all 10 numbers"));
+  EXPECT_TRUE(gradcheck(flat, {random_leaf({2, 5})}, {.allow_vacuous = true}).ok);
+}
+
+/// A sum over softmax is 1 but for rounding, and rounding is all that its gradients are made of.
+TEST(Gradcheck, LeavesUndecidedWhatIsLostInRounding) {
   const auto f = [](const Inputs& in) { return softmax(in[0], -1).sum(); };
   const GradcheckReport report = gradcheck(f, {random_leaf({2, 5})});
   EXPECT_FALSE(report.ok);
-  EXPECT_THAT(report.message, HasSubstr("vacuous: all 10 numbers are zero"));
+  EXPECT_EQ(report.verdict, Verdict::undecided);
+  EXPECT_EQ(report.wrong, 0);
+  EXPECT_THAT(report.message, HasSubstr("undecided: "));
   EXPECT_TRUE(gradcheck(f, {random_leaf({2, 5})}, {.allow_vacuous = true}).ok);
-  EXPECT_FALSE(gradcheck(f, {random_leaf({2, 5})},
-                         [](const Inputs& in, const Tensor&) { return Inputs{in[0] * 1e-6}; },
-                         {.allow_vacuous = true})
-                   .ok);
+  EXPECT_EQ(gradcheck(f, {random_leaf({2, 5})},
+                      [](const Inputs& in, const Tensor&) { return Inputs{in[0] * 1e-6}; },
+                      {.allow_vacuous = true})
+                .verdict,
+            Verdict::wrong);
+}
+
+// --- small gradients
+
+/// factor times the gradient of f, as the gradient claimed for it.
+ClaimedGradient scaled(const GradcheckFunction& f, double factor) {
+  return [f, factor](const Inputs& in, const Tensor& cotangent) {
+    return Inputs{grad(f(in), {in[0]}, cotangent)[0] * factor};
+  };
+}
+
+struct Small {
+  const char* name;
+  GradcheckFunction f;
+  Tensor x;
+};
+
+std::vector<Small> small_gradients() {
+  const auto softmax_last = [](const Inputs& in) { return softmax(in[0], -1); };
+  const auto times = [](double factor) -> GradcheckFunction {
+    return [factor](const Inputs& in) { return (in[0] * in[0] * factor).sum(); };
+  };
+  return {{"saturated by 20", softmax_last, leaf({20, 0, 0, 0})},
+          {"saturated by 30", softmax_last, leaf({30, 0, 0, 0})},
+          {"saturated by 40", softmax_last, leaf({40, 0, 0, 0})},
+          {"saturated by 300", softmax_last, leaf({300, 0, 0, 0})},
+          {"a saturated row beside another", softmax_last, leaf({1, 2, 3, 40, 0, 0}, {2, 3})},
+          {"log of it", [](const Inputs& in) { return log_softmax(in[0], -1); }, leaf({40, 0, 0})},
+          {"times 1e-7", times(1e-7), random_leaf({5})},
+          {"times 1e-8", times(1e-8), random_leaf({5})},
+          {"times 1e-100", times(1e-100), random_leaf({5})},
+          {"times 1e100", times(1e100), random_leaf({5})},
+          {"sigmoid", of_first(sigmoid), leaf({-25, -20})},
+          {"wide", of_first(exp), leaf({20, -20, 0})},
+          {"gelu", [](const Inputs& in) { return gelu(in[0], Gelu::tanh); }, leaf({-5, -6})}};
+}
+
+TEST(Gradcheck, TellsSmallGradientsFromTwiceThem) {
+  for (const auto& [name, f, x] : small_gradients()) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const GradcheckOptions options{.seed = seed};
+      const GradcheckReport right = gradcheck(f, {x}, options);
+      EXPECT_TRUE(right.ok) << name << ", seed " << seed << ": " << right.message;
+      EXPECT_EQ(right.undecided, 0) << name << ", seed " << seed << ": " << right.message;
+      for (const double factor : {2.0, 0.5, 1.1, 0.0}) {
+        const GradcheckReport wrong = gradcheck(f, {x}, scaled(f, factor), options);
+        EXPECT_EQ(wrong.verdict, Verdict::wrong) << name << ", " << factor << ", seed " << seed;
+      }
+    }
+  }
+}
+
+/// What no difference can see: the probability that it moves is a 1 that stays 1.
+TEST(Gradcheck, SaysWhereNothingCanBeTold) {
+  const auto top = [](const Inputs& in) { return softmax(in[0], -1).narrow(-1, 0, 1); };
+  for (const double factor : {1.0, 2.0}) {
+    const GradcheckReport report = gradcheck(top, {leaf({50, 0, 0, 0})}, scaled(top, factor));
+    EXPECT_EQ(report.verdict, Verdict::undecided) << report.message;
+  }
+  const auto part = [](const Inputs& in) {
+    return concat({in[0].exp(), softmax(in[0], -1).sum({0}, KeepDim::yes)}, 0);
+  };
+  EXPECT_TRUE(gradcheck(part, {leaf({1, 2})}).ok);
 }
 
 // --- accuracy and sampling
@@ -259,9 +335,11 @@ TEST(Gradcheck, ARelativeErrorOfNearlyNothingIsSmall) {
   const auto off = [](const Inputs&, const Tensor& g) {
     return Inputs{test::f64({1e-9}) + g * 0.0};
   };
-  const GradcheckReport report = gradcheck(flat, {leaf({1})}, off, {.allow_vacuous = true});
+  const GradcheckReport report =
+      gradcheck(flat, {leaf({1})}, off, {.atol = 1e-8, .allow_vacuous = true});
   EXPECT_TRUE(report.ok) << report.message;
   EXPECT_NEAR(report.worst.rel_error, 1e-7, 1e-15) << "1e-9 / (atol / rtol)";
+  EXPECT_FALSE(gradcheck(flat, {leaf({1})}, off, {.allow_vacuous = true}).ok) << "without atol";
   EXPECT_NEAR(report.worst.excess, 0.1, 1e-9);
   const GradcheckReport exact =
       gradcheck(flat, {leaf({1})}, off, {.rtol = 0, .atol = 1e-8, .allow_vacuous = true});

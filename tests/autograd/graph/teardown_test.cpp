@@ -82,7 +82,7 @@ TEST(Backward, TrainingKeepsTheNodeCountConstant) {
       const Tensor loss = mean(linear(tanh(linear(x, w1)), w2).pow(2));
       loss.backward();
       for (Tensor* w : {&w1, &w2}) {
-        const Array next = (*w - w->grad() * 0.01).detach().data();
+        const Array next = (w->detach() - w->grad() * 0.01).data();
         w->set_data(next);
         w->zero_grad();
       }

@@ -87,6 +87,27 @@ TEST(LayerNorm, HasTheGradientsOfTheFormula) {
   EXPECT_TRUE(near(bias.grad(), tensor({1, 0, 0, 0}, DType::f64), 0));
 }
 
+/// The squares of these numbers are infinite; the numbers themselves, and the row of xhat, are not.
+TEST(LayerNorm, TakesNumbersWhoseSquaresAreNot) {
+  for (const double size : {1e100, 1e153, 1e154, 1e160, 1e200, 1e300, 4e307}) {
+    Tensor x = leaf({1 * size, 2 * size, 3 * size, 4 * size}, {4}), weight = leaf({1, 1, 1, 1});
+    const Tensor y = layer_norm(x, weight, Tensor());
+    const double far = 3 / std::sqrt(5.0), close = 1 / std::sqrt(5.0);  // 1.3416, 0.4472
+    EXPECT_TRUE(near(y, test::f64({-far, -close, close, far}), 1e-14)) << size;
+    y.backward(test::f64({1, 0, 0, 0}));
+    EXPECT_TRUE(near(weight.grad(), test::f64({-far, 0, 0, 0}), 1e-14)) << size;
+    // dx of [1, 2, 3, 4] over the size: rstd (h - mean(h) - xhat mean(h xhat))
+    const double rstd = 2 / std::sqrt(5.0);
+    const Tensor dx = test::f64({rstd * 0.3, rstd * -0.4, rstd * -0.1, rstd * 0.2});
+    EXPECT_TRUE(near(Tensor(x.grad().data() * size), dx, 1e-13)) << size;
+  }
+  const double most = std::numeric_limits<double>::max();
+  const Tensor y = layer_norm(test::f64({most, -most, -most, -most}), Tensor(), Tensor());
+  const double root3 = std::sqrt(3.0);
+  EXPECT_TRUE(near(y, test::f64({root3, -1 / root3, -1 / root3, -1 / root3}), 1e-14));
+  EXPECT_TRUE(std::isnan(layer_norm(test::f64({1, kInf}), Tensor(), Tensor()).at({0})));
+}
+
 TEST(LayerNorm, TakesNoRowsButNotNoColumns) {
   EXPECT_EQ(layer_norm(zeros({0, 3}), ones({3}), Tensor()).shape(), (Shape{0, 3}));
   EXPECT_THAT(
@@ -124,6 +145,34 @@ TEST(CrossEntropy, OfZeroLogitsIsTheLogOfTheirNumber) {
     EXPECT_NEAR(cross_entropy(zeros({3, 65}, dtype), labels({0, 64, 5})).item(), 4.174387270, 1e-6);
     EXPECT_NEAR(cross_entropy(zeros({1, 50257}, dtype), labels({7})).item(), 10.82490512, 1e-6);
   }
+}
+
+/// A loss is a difference of logits: where all of them lie, it does not see.
+TEST(CrossEntropy, OfEqualLogitsIsTheSameAnywhere) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const double offset : {0.0, 1.0, 1e4, 1e10, 1e15, 1e16, 1e17, -1e17, -1e38, 3e38}) {
+      Tensor x = full({1, 4}, offset, dtype).requires_grad_();
+      const Tensor loss = cross_entropy(x, labels({2}));
+      EXPECT_NEAR(loss.item(), std::log(4.0), dtype == DType::f32 ? 1e-7 : 1e-15) << offset;
+      loss.backward();
+      EXPECT_TRUE(near(x.grad(), tensor({.25, .25, -.75, .25}, {1, 4}, dtype), 1e-15)) << offset;
+    }
+  }
+}
+
+TEST(CrossEntropy, OfFarLogitsIsThatOfTheirDifferences) {
+  Generator draws(5);
+  const Tensor near_zero = Tensor((randn({3, 300}, DType::f64, draws).data() * 64.0)
+                                      .to(DType::i64)
+                                      .to(DType::f64));  // whole numbers, exact at 2^52
+  const Tensor target = labels({0, 299, 128});
+  const Tensor far = Tensor(near_zero.data() + 0x1p52).requires_grad_();
+  Tensor x = near_zero.detach().requires_grad_();
+  const Tensor a = cross_entropy(x, target), b = cross_entropy(far, target);
+  EXPECT_TRUE(bit_equal(a.data(), b.data()));
+  a.backward();
+  b.backward();
+  EXPECT_TRUE(bit_equal(x.grad().data(), far.grad().data()));
 }
 
 TEST(CrossEntropy, LeavesOutWhatIsIgnored) {

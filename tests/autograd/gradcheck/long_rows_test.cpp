@@ -1,0 +1,108 @@
+// A gradient that is wrong only where a row is long: vector loops, lanes, chunks and tiles have
+// code of their own for the rest of a row. Each sweep, even the shortest, has to meet such rows in
+// every op, so each op's gradient is doubled where they are, and its line of the table has to
+// notice.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "autograd/array/elementwise.h"
+#include "autograd/gradcheck/op_cases.h"
+#include "autograd/ops.h"
+
+namespace autograd {
+
+void PrintTo(const GradcheckCase& c, std::ostream* out);
+
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+constexpr int kShortestSweep = 4;  // gradcheck --quick
+
+/// x, but its gradient comes back doubled.
+Tensor with_doubled_gradient(const Tensor& x) {
+  return record("doubled", x.data(), {{x, [](const Array& g) { return g * 2.0; }}});
+}
+
+/// The case with the fault at input k, in trials where dim `dim` of that input is above `limit`.
+GradcheckCase with_fault(const GradcheckCase& c, std::size_t k, int dim, Index limit) {
+  return {c.name, [=](Draw& d) -> Trial {
+            Trial trial = c.make(d);
+            if (k >= trial.inputs.size()) return trial;
+            const Tensor x = trial.inputs[k];
+            if (x.rank() < -dim || x.size(dim) <= limit) return trial;
+            trial.f = [f = trial.f, k](Inputs in) {
+              in[k] = with_doubled_gradient(in[k]);
+              return f(in);
+            };
+            return trial;
+          }};
+}
+
+void expect_caught(const GradcheckCase& c, std::size_t k, int dim, Index limit) {
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    const GradcheckReport report = check_case(with_fault(c, k, dim, limit), seed, kShortestSweep);
+    EXPECT_EQ(report.verdict, Verdict::wrong)
+        << c.name << ": input " << k << ", dim " << dim << " above " << limit << ", seed " << seed;
+  }
+}
+
+/// The inputs that carry gradients in any trial; of those that vary in number, the first.
+std::vector<std::size_t> inputs_of(const GradcheckCase& c) {
+  if (c.name == "concat" || c.name == "stack") return {0};
+  std::vector<std::size_t> found;
+  for (int trial = 0; trial < kShortestSweep; ++trial) {
+    Draw draw(1, trial);
+    const Trial t = c.make(draw);
+    for (std::size_t k = 0; k < t.inputs.size(); ++k) {
+      const bool known = std::find(found.begin(), found.end(), k) != found.end();
+      if (t.inputs[k].requires_grad() && !known) found.push_back(k);
+    }
+  }
+  return found;
+}
+
+class LongRows : public testing::TestWithParam<GradcheckCase> {};
+
+TEST_P(LongRows, AreInEverySweep) {
+  const GradcheckCase& c = GetParam();
+  const bool product = c.name.starts_with("matmul") || c.name == "linear";
+  for (const std::size_t k : inputs_of(c)) {
+    for (const Index limit : {16, 32, 64, 256}) {
+      if (limit > 64 && (product || c.name == "fused_attention")) continue;  // see below
+      expect_caught(c, k, -1, limit);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, LongRows, testing::ValuesIn(op_cases().begin(), op_cases().end()),
+                         [](const auto& test) { return test.param.name; });
+
+/// The other sizes that loops run over: the inner one of a product, rows over which a gradient is
+/// summed, positions of attention; tiles and chunks of each.
+TEST(LongColumns, AreInEverySweep) {
+  struct Size {
+    const char* name;
+    std::size_t input;
+    int dim;
+    Index limit;
+  };
+  for (const Size& s :
+       {Size{"matmul", 0, -2, 200 - 1}, Size{"matmul", 1, -2, 64}, Size{"matmul", 1, -1, 128},
+        Size{"matmul_transposed", 0, -1, 200 - 1}, Size{"matmul_transposed", 0, -2, 64},
+        Size{"matmul_transposed", 1, -2, 128}, Size{"matmul_1d", 1, -2, 64},
+        Size{"linear", 0, -1, 64}, Size{"linear", 1, -2, 128}, Size{"layer_norm", 0, -2, 64},
+        Size{"cross_entropy", 0, -2, 64}, Size{"embedding", 0, -2, 64},
+        Size{"fused_attention", 0, -2, 256 + 128}, Size{"sum", 0, -1, 4096},
+        Size{"mean", 0, -1, 4096}, Size{"max", 0, -1, 4096}}) {
+    for (const GradcheckCase& c : op_cases()) {
+      if (c.name == s.name) expect_caught(c, s.input, s.dim, s.limit);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace autograd

@@ -98,6 +98,11 @@ void Options::number(const std::string& names, double& target, double min, doubl
   add(names, "X", help, fmt::format("{}", target), into(target, parse_number, min, max));
 }
 
+void Options::number(const std::string& names, std::optional<double>& target, double min,
+                     double max, const std::string& help) {
+  add(names, "X", help, "", into(target, parse_number, min, max));
+}
+
 void Options::text(const std::string& names, std::string& target, const std::string& help,
                    const std::string& value) {
   add(names, value, help, target, into(target, parse_text));

@@ -54,6 +54,8 @@ class Options {
   void natural(const std::string& names, std::uint64_t& target, const std::string& help);
   void number(const std::string& names, double& target, double min, double max,
               const std::string& help);
+  void number(const std::string& names, std::optional<double>& target, double min, double max,
+              const std::string& help);  // as for integers
   /// Anything but the empty string; `value` is what help calls it.
   void text(const std::string& names, std::string& target, const std::string& help,
             const std::string& value = "TEXT");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "autograd/ops.h"
+#include "experiments/report/numbers.h"
 #include "nn/attention.h"
 #include "nn/linear.h"
 #include "nn/optim.h"
@@ -186,8 +187,8 @@ void AttentionRuns::compare() {
     autograd::fail<autograd::NumericError>(
         "d_k {}, {}, {}: the scaled run's loss is {} after {} steps; try a --learning-rate below "
         "{}",
-        setting_.d_k, autograd::name(setting_.dtype), name(setting_.rule), scaled_loss(), step_,
-        setting_.learning_rate);
+        setting_.d_k, autograd::name(setting_.dtype), name(setting_.rule),
+        report::shortest(scaled_loss()), step_, setting_.learning_rate);
   }
   for (std::size_t i = 0; i < unscaled_.size(); ++i) unscaled_[i]->compare(*scaled_, gaps_[i]);
 }

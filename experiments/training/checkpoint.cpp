@@ -23,6 +23,7 @@ constexpr const char* kVersion = "gradlab.checkpoint";
 constexpr const char* kStep = "gradlab.step";
 constexpr const char* kConfig = "gradlab.config";
 constexpr const char* kVocabulary = "gradlab.vocabulary";
+constexpr const char* kData = "gradlab.data";
 constexpr std::string_view kGenerator = "gradlab.generator.";
 constexpr std::string_view kMetric = "gradlab.metric.";
 constexpr const char* kCurrentVersion = "1";
@@ -112,6 +113,7 @@ void add_metadata(const Checkpoint& checkpoint, Metadata& metadata) {
   metadata[kStep] = fmt::format("{}", checkpoint.step);
   metadata[kConfig] = checkpoint.config_json;
   metadata[kVocabulary] = vocabulary_text(checkpoint.vocabulary);
+  if (!checkpoint.data.empty()) metadata[kData] = checkpoint.data;
   for (const auto& [name, value] : checkpoint.metrics)
     metadata[fmt::format("{}{}", kMetric, name)] = report::shortest(value);
 }
@@ -122,10 +124,12 @@ void read_metadata(const Metadata& metadata, Checkpoint& checkpoint) {
   checkpoint.step = step_of(required(metadata, kStep));
   checkpoint.config_json = checked_config(required(metadata, kConfig));
   checkpoint.vocabulary = vocabulary_of(required(metadata, kVocabulary));
+  if (const auto data = metadata.find(kData); data != metadata.end())
+    checkpoint.data = data->second;
   for (const auto& [key, text] : metadata) {
     const std::string_view view = key;
     const bool known = key == kVersion || key == kStep || key == kConfig || key == kVocabulary ||
-                       view.starts_with(kGenerator);
+                       key == kData || view.starts_with(kGenerator);
     if (view.starts_with(kMetric))
       checkpoint.metrics[key.substr(kMetric.size())] = metric_of(key, text);
     else if (view.starts_with(kOurs) && !known)

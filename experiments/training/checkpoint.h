@@ -15,6 +15,7 @@ namespace experiments::training {
 ///   gradlab.step              "2000"
 ///   gradlab.config            a JSON object
 ///   gradlab.vocabulary        a JSON list; a token is a text, or its bytes where it is not UTF-8
+///   gradlab.data              what the data hash to, if there are any
 ///   gradlab.metric.NAME       "1.4697", "nan", "-inf"
 /// Keys of other programs are ignored. Everything comes back bit for bit, except the payload of a
 /// metric that is NaN.
@@ -22,6 +23,7 @@ struct Checkpoint : nn::TrainingState {
   std::int64_t step = 0;
   std::string config_json = "{}";
   std::vector<std::string> vocabulary = {};
+  std::string data = {};                       // Source::fingerprint(); "" if unknown
   std::map<std::string, double> metrics = {};  // "val_loss", "best_val_loss"
 };
 

@@ -168,6 +168,7 @@ Report Convert::read_foreign() const {
   const LoadedModel whole(checkpoint, shown(input_));  // it will load again
   const RunFolder folder(output_);
   folder.create();
+  const FolderLock lock(folder);
   folder.write("config.json", config + '\n');
   folder.save(checkpoint);
   Report done = report(gpt.config, gpt.state);

@@ -120,12 +120,14 @@ Report Eval::run(const Run& run) {
   const bool is_text = !path.empty();
   const HeldOut held = is_text ? text(path) : task(run.seed);
   const auto model = loaded().make(run.dtype);
-  const Tally sum = tally(*model, held.batches, run);
+  Tally sum;
+  try {
+    sum = tally(*model, held.batches, run);
+  } catch (const autograd::NumericError& error) {
+    throw autograd::NumericError(fmt::format("{}: {}", loaded().shown(), error.what()));
+  }
   const auto tokens = static_cast<double>(sum.tokens);
   const double loss = sum.loss / tokens;
-  if (!std::isfinite(loss)) {
-    throw autograd::NumericError(fmt::format("{}: its loss is {}", loaded().shown(), loss));
-  }
   Report report;
   report.columns = {{"tokens", "tokens"},
                     {"loss", "loss", 4},

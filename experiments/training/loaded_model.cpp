@@ -13,22 +13,6 @@ namespace {
 using autograd::Shape;
 using autograd::Tensor;
 
-/// As the command line would have taken it: every value in its range.
-StoredConfig checked_config(const std::string& json, const std::string& shown) {
-  StoredConfig stored = parse_config(json, shown);
-  try {
-    cli::Parser parser;
-    TrainConfig config;
-    config.add_to(parser.options());
-    parser.parse(stored.config.words());
-    config.validate();
-    stored.config = config;
-  } catch (const cli::UsageError& error) {
-    throw cli::DataError(fmt::format("{}: its config: {}", shown, error.what()));
-  }
-  return stored;
-}
-
 Index block_size_of(const nn::State& state, const std::string& shown) {
   const auto found = state.find("wpe.weight");
   if (found == state.end()) throw cli::DataError(shown + ": has no tensor 'wpe.weight'");
@@ -74,7 +58,7 @@ LoadedModel::LoadedModel(const RunFolder& folder)
 LoadedModel::LoadedModel(Checkpoint checkpoint, std::string shown)
     : shown_(std::move(shown)),
       checkpoint_(std::move(checkpoint)),
-      stored_(checked_config(checkpoint_.config_json, shown_)) {
+      stored_(parse_config(checkpoint_.config_json, shown_)) {
   if (vocabulary().empty()) throw cli::DataError(shown_ + ": its vocabulary is empty");
   const nn::DType dtype = stored_.dtype == "f32" ? nn::DType::f32 : nn::DType::f64;
   options_ = stored_.config.model(std::ssize(vocabulary()), block_size_of(state(), shown_), dtype);

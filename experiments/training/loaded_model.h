@@ -23,6 +23,7 @@ class LoadedModel {
   const std::string& shown() const { return shown_; }  // the file, for messages
   const StoredConfig& stored() const { return stored_; }
   const nn::GPTOptions& options() const { return options_; }
+  const Checkpoint& checkpoint() const { return checkpoint_; }
   const nn::State& state() const { return checkpoint_.model; }
   const std::vector<std::string>& vocabulary() const { return checkpoint_.vocabulary; }
   /// Whether it was trained on the task of its config; a converted one knows neither task nor text.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "experiments/report/numbers.h"
 #include "nn/embedding.h"
 
 namespace experiments::training {
@@ -115,7 +116,7 @@ void RecallRun::step() {
   if (!std::isfinite(loss.item())) {
     autograd::fail<autograd::NumericError>(
         "d_k {}, scale {}, seed {}: the loss is {} at step {}; try a --learning-rate below {}",
-        options_.d_k, options_.scale.name(), options_.seed, loss.item(), step_,
+        options_.d_k, options_.scale.name(), options_.seed, report::shortest(loss.item()), step_,
         options_.learning_rate);
   }
   loss.backward();

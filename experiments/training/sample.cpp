@@ -19,19 +19,7 @@ constexpr std::uint64_t kDraws = 0x73616d706c655f64;  // streams of the tokens a
 constexpr std::uint64_t kPrompts = 0x73616d706c655f70;
 constexpr Index kQuickTokens = 50;
 
-/// The text of a token, harmless on a terminal.
-std::string readable(std::string_view text) {
-  std::string out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find_first_of("\n\t", begin), text.size());
-    out += report::printable(text.substr(begin, end - begin));
-    if (end < text.size()) out += text[end];
-    begin = end + 1;
-  }
-  return out;
-}
-
-/// Collects the text, and writes it to stdout as it comes if the format is table.
+/// The text so far, and on stdout, where that is a table, as it comes.
 class Writer {
  public:
   Writer(const Run& run, const Vocabulary& vocabulary) : run_(run), vocabulary_(vocabulary) {}

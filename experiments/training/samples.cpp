@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "experiments/report/text.h"
+#include "experiments/training/vocabulary.h"
 #include "nn/eval_mode.h"
 
 namespace experiments::training {
@@ -15,13 +17,13 @@ std::int64_t start_token(const std::vector<std::string>& vocabulary) {
 
 std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabulary, Index count,
                         autograd::RandomKey key) {
-  std::string text;
+  Tokens tokens;
   generate(model, {start_token(vocabulary)}, count, {.temperature = 0.8}, key,
            [&](std::int64_t token) {
-             text += vocabulary.at(static_cast<std::size_t>(token));
+             tokens.push_back(token);
              return true;
            });
-  return text;
+  return Vocabulary(vocabulary).decode(tokens);
 }
 
 std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
@@ -48,6 +50,17 @@ std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabula
                          guess == answer ? "right" : fmt::format("wrong: {}", answer));
   }
   return lines;
+}
+
+std::string readable(std::string_view text) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\n\t", begin), text.size());
+    out += report::printable(text.substr(begin, end - begin));
+    if (end < text.size()) out += text[end];
+    begin = end + 1;
+  }
+  return out;
 }
 
 }  // namespace experiments::training

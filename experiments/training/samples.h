@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/training/generate.h"
@@ -22,5 +23,8 @@ std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabula
 /// Examples of a task, one per line: the question, the model's answer, and whether it is right.
 std::string sample_task(nn::GPT& model, const std::vector<std::string>& vocabulary,
                         const Batch& batch);
+
+/// `text` harmless on a terminal: control characters but line ends and tabs escaped.
+std::string readable(std::string_view text);
 
 }  // namespace experiments::training

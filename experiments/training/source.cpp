@@ -1,10 +1,14 @@
 #include "experiments/training/source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "experiments/report/text.h"
 #include "experiments/training/floors.h"
 #include "experiments/training/tasks.h"
 #include "experiments/training/text_data.h"
+#include "experiments/training/vocabulary.h"
 
 namespace experiments::training {
 namespace {
@@ -12,13 +16,18 @@ namespace {
 constexpr Index kWindowsAtOnce = 64;
 constexpr Index kTaskExamples = 2048;  // of the final evaluation
 
+TextData read_data(const TrainConfig& config, const std::vector<std::string>& vocabulary) {
+  const std::string text = read_text(config.data);
+  if (vocabulary.empty()) return {text, config.block_size};
+  const std::string shown = report::quote(config.data, report::kPathShown);
+  return {Vocabulary(vocabulary).encode(text, shown), vocabulary, config.block_size};
+}
+
 class TextSource : public Source {
  public:
-  TextSource(const std::string& path, Index block_size) : data_(read_text(path), block_size) {}
+  explicit TextSource(TextData data) : data_(std::move(data)) {}
 
-  const std::vector<std::string>& vocabulary() const override {
-    return data_.tokenizer().vocabulary();
-  }
+  const std::vector<std::string>& vocabulary() const override { return data_.vocabulary(); }
   Index block_size() const override { return data_.block_size(); }
   bool is_text() const override { return true; }
   Batch train_batch(Index size, autograd::RandomKey key) const override {
@@ -35,6 +44,15 @@ class TextSource : public Source {
           data_.windows(Split::validation, first, std::min(kWindowsAtOnce, windows - first)));
     }
     return batches;
+  }
+  std::string fingerprint() const override {
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a token at a time
+    for (const Split split : {Split::train, Split::validation}) {
+      for (const std::int64_t token : data_.tokens(split)) {
+        hash = (hash ^ static_cast<std::uint64_t>(token)) * 0x100000001b3;
+      }
+    }
+    return fmt::format("{:016x}", hash);
   }
   std::vector<Floor> floors() const override {
     const Floors floors = training::floors(
@@ -79,8 +97,9 @@ class TaskSource : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed) {
-  if (!config.data.empty()) return std::make_unique<TextSource>(config.data, config.block_size);
+std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed,
+                                    const std::vector<std::string>& vocabulary) {
+  if (!config.data.empty()) return std::make_unique<TextSource>(read_data(config, vocabulary));
   return std::make_unique<TaskSource>(make_task(config.task_name(), config.task_options()), seed);
 }
 

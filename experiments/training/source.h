@@ -32,9 +32,13 @@ class Source {
   virtual std::vector<Batch> final_batches() const = 0;
   virtual std::vector<Floor> floors() const = 0;
   virtual bool is_text() const = 0;
+  /// Differs where the data do; "" for a task, which its options tell.
+  virtual std::string fingerprint() const { return ""; }
 };
 
-/// By --data or --task. IoError and DataError as TextData throws them.
-std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed);
+/// By --data or --task. IoError and DataError as TextData throws them. A text is read with
+/// `vocabulary`, or if that is empty with its own characters; DataError for what is not in it.
+std::unique_ptr<Source> make_source(const TrainConfig& config, std::uint64_t seed,
+                                    const std::vector<std::string>& vocabulary = {});
 
 }  // namespace experiments::training

@@ -74,17 +74,17 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-TextData::TextData(std::string_view text, CharTokenizer tokenizer, Index block_size)
-    : tokenizer_(std::move(tokenizer)),
+TextData::TextData(Tokens tokens, std::vector<std::string> vocabulary, Index block_size)
+    : tokens_(std::move(tokens)),
+      vocabulary_(std::move(vocabulary)),
       block_size_(block_size),
-      tokens_(tokenizer_.encode(text)),
       train_size_(static_cast<Index>(tokens_.size()) * 9 / 10) {
   const auto size = static_cast<Index>(tokens_.size());
   if (size <= block_size)
     throw cli::DataError(fmt::format("data has {} tokens, but block size {} needs at least {}",
                                      size, block_size, block_size + 1));
   for (const Split split : {Split::train, Split::validation}) {
-    const auto part = static_cast<Index>(tokens(split).size());
+    const auto part = static_cast<Index>(this->tokens(split).size());
     if (part <= block_size)
       throw cli::DataError(fmt::format(
           "data has {} tokens, {} of them for {}, but block size {} needs at least {} there", size,

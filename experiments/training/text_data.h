@@ -24,12 +24,14 @@ enum class Split { train, validation };
 class TextData {
  public:
   /// DataError unless each part has at least block_size + 1 tokens. block_size is at least 1.
-  TextData(std::string_view text, CharTokenizer tokenizer, Index block_size);
+  TextData(Tokens tokens, std::vector<std::string> vocabulary, Index block_size);
+  TextData(std::string_view text, const CharTokenizer& tokenizer, Index block_size)
+      : TextData(tokenizer.encode(text), tokenizer.vocabulary(), block_size) {}
   /// With the characters of the text itself as the vocabulary.
   TextData(std::string_view text, Index block_size)
       : TextData(text, CharTokenizer(text), block_size) {}
 
-  const CharTokenizer& tokenizer() const { return tokenizer_; }
+  const std::vector<std::string>& vocabulary() const { return vocabulary_; }
   Index block_size() const { return block_size_; }  // T
   std::span<const std::int64_t> tokens(Split split) const;
 
@@ -46,9 +48,9 @@ class TextData {
  private:
   Batch cut(Split split, std::span<const Index> offsets) const;
 
-  CharTokenizer tokenizer_;
-  Index block_size_;
   Tokens tokens_;
+  std::vector<std::string> vocabulary_;
+  Index block_size_;
   Index train_size_;
 };
 

@@ -53,6 +53,8 @@ class Train : public Experiment {
 
  private:
   void begin(const Run& run);
+  void go_on(const Run& run);
+  void refuse_to_lose() const;
   void iterate(const Run& run);
   void finish(const Run& run);
   void first_look(const Run& run);
@@ -61,7 +63,12 @@ class Train : public Experiment {
   void evaluate_now(const Run& run);
   enum class Last : bool { no, yes };  // the evaluation at the end, of all the data there is
   void add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh, Last last);
+  Checkpoint checkpoint() const;
+  void take_up(const Checkpoint& checkpoint);
+  void note_validation(double loss);
+  void open_folder();
   void save();
+  void save_after_failure(const Run& run);
   void show_status(const Run& run) const;
   Evaluation evaluate_some(Batch (Source::*batch)(Index, autograd::RandomKey) const,
                            std::uint64_t stream) const;
@@ -69,22 +76,27 @@ class Train : public Experiment {
   std::string speed() const;
 
   TrainConfig config_;
-  TrainConfig stored_;  // of the run that --resume continues
+  std::optional<LoadedModel> given_;  // that --resume continues or --init-from starts from
   std::string preset_ = "none";
   std::string out_dir_ = "out";
+  std::string init_from_;
   bool resume_ = false;
   bool overwrite_ = false;
 
   // while it runs
   std::unique_ptr<Source> source_;
   std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<MetricsLog> log_;
+  std::optional<FolderLock> lock_;
+  std::unique_ptr<MetricsLog> log_;  // from the first checkpoint on
   Report report_;
   Iteration now_{
       .loss = std::nan(""), .grad_norm = std::nan(""), .lr = std::nan("")};  // the latest
   ZScore loss_z_, norm_z_;
-  std::set<std::string> told_;  // levels and heads that were warned of
+  double best_loss_ = HUGE_VAL;  // on validation
+  double best_iter_ = -1;        // the iteration it was seen at
+  std::set<std::string> told_;   // levels and heads that were warned of
   std::uint64_t seed_ = 0;
+  autograd::DType dtype_ = autograd::DType::f32;
   Index first_ = 0;  // iterations done before this process
   Index last_ = 0;   // and at the end
   Clock::time_point start_;
@@ -97,24 +109,56 @@ void Train::add_options(Options& options) {
                  "a set of options by name; other options override it");
   options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
   options.toggle("--resume", resume_, "continue the run in --out-dir where it stopped");
+  options.text("--init-from", init_from_,
+               "start from the weights of a run or a converted model, with a new optimizer",
+               "PATH");
   options.toggle("--overwrite", overwrite_, "replace the run that --out-dir holds");
   config_.add_to(options);
 }
 
 std::vector<std::string> Train::underlying_options() {
-  if (!resume_) return preset_words(preset_);
   const RunFolder folder(out_dir_);
-  if (!folder.has_checkpoint()) {
-    throw UsageError(fmt::format("--resume: expected a run in --out-dir {}, found no {}",
-                                 report::quote(out_dir_), report::quote(folder.checkpoint_path())));
+  if (resume_) {
+    if (!folder.has_checkpoint()) {
+      throw UsageError(fmt::format("--resume: expected a run in --out-dir {}, found no {}",
+                                   report::quote(out_dir_),
+                                   report::quote(folder.checkpoint_path())));
+    }
+    lock_.emplace(folder);
+    given_.emplace(folder);
+    if (given_->checkpoint().optimizer.empty()) {
+      throw cli::DataError(
+          fmt::format("{} holds weights alone; train --init-from {} --out-dir NEW starts from them",
+                      given_->shown(), report::shell_word(out_dir_)));
+    }
+    return given_->stored().words();
   }
-  const StoredConfig stored =
-      parse_config(folder.load().config_json, report::quote(folder.checkpoint_path()));
-  stored_ = stored.config;
-  return stored.words();
+  TrainConfig config = preset_config(preset_);
+  if (init_from_.empty()) return preset_ == "none" ? std::vector<std::string>{} : config.words();
+  given_.emplace(RunFolder(init_from_));
+  const TrainConfig& theirs = given_->stored().config;
+  config.take_model(theirs);
+  if (config_.task.empty() && config_.data.empty()) {
+    if (theirs.data.empty() && !given_->has_task()) {
+      throw UsageError(
+          fmt::format("--init-from: {} names no text or task of its own; expected "
+                      "--data FILE or --task NAME",
+                      given_->shown()));
+    }
+    config.data = theirs.data;
+    config.task = theirs.task;
+    config.task_length = theirs.task_length;
+    config.task_symbols = theirs.task_symbols;
+  }
+  if (!config_.data.empty() || !config.data.empty()) {
+    config.block_size = given_->options().block_size;
+  }
+  std::vector<std::string> words = config.words();
+  words.insert(words.end(), {"--dtype", given_->stored().dtype});
+  return words;
 }
 
-void Train::validate(const Run&) {
+void Train::validate(const Run& run) {
   config_.validate();
   if (!resume_) config_.refuse_idle();
   if (preset_ != "none" && config_.data.empty()) {
@@ -123,8 +167,27 @@ void Train::validate(const Run&) {
   if (resume_ && preset_ != "none") {
     throw UsageError("--resume cannot be combined with --preset: a run keeps its options");
   }
-  if (resume_) config_.require_same_run(stored_);
   if (resume_ && overwrite_) throw UsageError("--resume cannot be combined with --overwrite");
+  if (resume_ && !init_from_.empty()) {
+    throw UsageError("--resume cannot be combined with --init-from; a run keeps its weights");
+  }
+  if (resume_) {
+    const StoredConfig& before = given_->stored();
+    config_.require_same_run(before.config);
+    const auto require_same = [](const char* flag, const std::string& had, const std::string& has) {
+      if (had == has) return;
+      throw UsageError(fmt::format("{}: expected {}, as in the run that --resume continues, got {}",
+                                   flag, report::quote(had), report::quote(has)));
+    };
+    require_same("--seed", fmt::format("{}", before.seed), fmt::format("{}", run.seed));
+    require_same("--dtype", before.dtype, autograd::name(run.dtype));
+  } else if (given_) {
+    config_.require_same_weights(given_->stored().config);
+  }
+  refuse_to_lose();
+}
+
+void Train::refuse_to_lose() const {
   if (!resume_ && !overwrite_ && RunFolder(out_dir_).has_checkpoint()) {
     throw UsageError(fmt::format(
         "--out-dir: {} already holds a run; --resume continues it, --overwrite replaces it",
@@ -142,8 +205,15 @@ Report Train::run(const Run& run) {
     iterate(run);
     finish(run);
   } catch (const cli::Interrupted&) {  // between two iterations, always
+    if (!log_ && RunFolder(out_dir_).has_checkpoint()) {
+      run.say("stopped before the first evaluation; the run that was there is kept");
+      throw;
+    }
     save();
     run.say(fmt::format("stopped after {} iterations; --resume continues", trainer_->iteration()));
+    throw;
+  } catch (const cli::IoError&) {
+    save_after_failure(run);
     throw;
   }
   return std::move(report_);
@@ -152,20 +222,24 @@ Report Train::run(const Run& run) {
 void Train::begin(const Run& run) {
   last_ = run.quick ? std::min<Index>(config_.max_iters, 50) : config_.max_iters;
   seed_ = run.seed;
+  dtype_ = run.dtype;
   if (!config_.data.empty()) {  // as --resume and eval may come from another folder
     config_.data = std::filesystem::absolute(config_.data).lexically_normal().string();
   }
-  source_ = make_source(config_, run.seed);
+  source_ =
+      make_source(config_, run.seed, given_ ? given_->vocabulary() : std::vector<std::string>{});
   trainer_ = std::make_unique<Trainer>(config_, *source_, run.seed, run.dtype);
-  const RunFolder folder(out_dir_);
-  if (resume_) trainer_->restore(folder.load(), report::quote(folder.checkpoint_path()));
-  folder.create();
-  folder.write("config.json", config_.json(run.seed, run.dtype) + '\n');
-  first_ = trainer_->iteration();
-  if (first_ >= last_ && resume_) {
-    run.say(fmt::format("the run already has {} iterations; --max-iters is {}", first_, last_));
+  if (resume_) {
+    go_on(run);
+  } else {
+    if (given_) trainer_->start_from(*given_);
+    const RunFolder folder(out_dir_);
+    folder.create();
+    lock_.emplace(folder);
+    refuse_to_lose();  // another run may have come about
   }
-  log_ = std::make_unique<MetricsLog>(folder, first_);
+  given_.reset();
+  first_ = trainer_->iteration();
   report_ = {};
   report_.columns = {{"iter", "iter"},
                      {"train_loss", "train loss", 4},
@@ -176,10 +250,26 @@ void Train::begin(const Run& run) {
   start_ = Clock::now();
 }
 
+void Train::go_on(const Run& run) {
+  const Checkpoint& before = given_->checkpoint();
+  trainer_->restore(before, given_->shown());
+  take_up(before);
+  if (!before.data.empty() && before.data != source_->fingerprint()) {
+    run.say(fmt::format("warning: {} is not the text that the run was trained on so far",
+                        report::quote(config_.data, report::kPathShown)));
+  }
+  if (trainer_->iteration() >= last_) {
+    run.say(fmt::format("the run already has {} iterations; --max-iters is {}",
+                        trainer_->iteration(), last_));
+  }
+  open_folder();
+  if (best_iter_ == static_cast<double>(before.step)) RunFolder(out_dir_).save_best(before);
+}
+
 void Train::iterate(const Run& run) {
   while (trainer_->iteration() < last_) {
     const Index i = trainer_->iteration();
-    if (i % config_.eval_interval == 0 && log_->last_evaluation() < i) evaluate_now(run);
+    if (i % config_.eval_interval == 0 && (!log_ || log_->last_evaluation() < i)) evaluate_now(run);
     if (i == 0) first_look(run);
     else now_ = trainer_->forward_backward();
     update(run);
@@ -246,8 +336,15 @@ Evaluation Train::evaluate_some(Batch (Source::*batch)(Index, autograd::RandomKe
 void Train::evaluate_now(const Run& run) {
   const Evaluation seen = evaluate_some(&Source::train_batch, kTrainSample);
   const Evaluation fresh = evaluate_some(&Source::validation_batch, kValidation);
-  add_row(run, seen, fresh, Last::no);
+  note_validation(fresh.loss);
   save();
+  add_row(run, seen, fresh, Last::no);
+}
+
+void Train::note_validation(double loss) {
+  if (loss >= best_loss_) return;
+  best_loss_ = loss;
+  best_iter_ = static_cast<double>(trainer_->iteration());
 }
 
 void Train::add_row(const Run& run, const Evaluation& seen, const Evaluation& fresh, Last last) {
@@ -271,8 +368,10 @@ void Train::finish(const Run& run) {
   const std::vector<Batch> all = source_->final_batches();
   const Evaluation fresh = evaluate(model, std::ssize(all),
                                     [&all](Index i) { return all[static_cast<std::size_t>(i)]; });
-  add_row(run, evaluate_some(&Source::train_batch, kTrainSample), fresh, Last::yes);
+  const Evaluation seen = evaluate_some(&Source::train_batch, kTrainSample);
+  note_validation(evaluate_some(&Source::validation_batch, kValidation).loss);  // as the others saw
   save();
+  add_row(run, seen, fresh, Last::yes);
   const autograd::RandomKey key{seed_ ^ kValidation, 0};
   const std::string samples =
       source_->is_text()
@@ -288,10 +387,83 @@ void Train::finish(const Run& run) {
       fmt::format("{} parameters, {}.", report::grouped(model.parameter_count()), speed()));
   report_.notes.push_back(fmt::format("The run is in {}; gradlab sample --out-dir {} writes more.",
                                       report::quote(out_dir_), report::shell_word(out_dir_)));
-  report_.figure = samples;
+  report_.notes.push_back(best_iter_ == static_cast<double>(trainer_->iteration())
+                              ? "The last model is the best on validation."
+                              : fmt::format("Best on validation was iteration {}: {} keeps it.",
+                                            report::grouped(std::llround(best_iter_)),
+                                            report::quote(RunFolder(out_dir_).best_path())));
+  report_.figure = readable(samples);
 }
 
-void Train::save() { RunFolder(out_dir_).save(trainer_->checkpoint()); }
+/// With what the log and the table show, so that those of a resumed run go on as this one's.
+Checkpoint Train::checkpoint() const {
+  Checkpoint checkpoint = trainer_->checkpoint();
+  checkpoint.metrics = {{"loss", now_.loss},
+                        {"lr", now_.lr},
+                        {"grad_norm", now_.grad_norm},
+                        {"best_val_loss", best_loss_},
+                        {"best_iter", best_iter_}};
+  for (const auto& [name, z] :
+       {std::pair("loss_z", &loss_z_), std::pair("grad_norm_z", &norm_z_)}) {
+    const ZScore::State state = z->state();
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      checkpoint.metrics[fmt::format("{}.{}", name, i)] = state[i];
+    }
+  }
+  return checkpoint;
+}
+
+void Train::take_up(const Checkpoint& checkpoint) {
+  const auto metric = [&checkpoint](const std::string& name, double otherwise) {
+    const auto found = checkpoint.metrics.find(name);
+    return found == checkpoint.metrics.end() ? otherwise : found->second;
+  };
+  now_ = {metric("loss", now_.loss), metric("grad_norm", now_.grad_norm), metric("lr", now_.lr)};
+  const double iter = metric("best_iter", -1);
+  if (iter >= 0 && iter <= static_cast<double>(checkpoint.step)) {
+    best_iter_ = iter;
+    best_loss_ = metric("best_val_loss", best_loss_);
+  }
+  for (const auto& [name, z] :
+       {std::pair("loss_z", &loss_z_), std::pair("grad_norm_z", &norm_z_)}) {
+    ZScore::State state;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      state[i] = metric(fmt::format("{}.{}", name, i), std::nan(""));
+    }
+    z->set_state(state);
+  }
+}
+
+/// What else is in the folder, once there is a checkpoint: what is left of an older run goes.
+void Train::open_folder() {
+  const RunFolder folder(out_dir_);
+  log_ = std::make_unique<MetricsLog>(folder, trainer_->iteration());
+  folder.write("config.json", config_.json(seed_, dtype_) + '\n');
+  if (trainer_->iteration() > 0) return;
+  folder.remove("model_best.safetensors");
+  folder.remove("samples.txt");
+}
+
+/// The first one of a new run takes the place of an older run.
+void Train::save() {
+  const RunFolder folder(out_dir_);
+  const Checkpoint now = checkpoint();
+  folder.save(now);
+  if (!log_) open_folder();
+  if (best_iter_ == static_cast<double>(now.step)) folder.save_best(now);
+}
+
+/// What could be written no more may have been the log, and the model still can.
+void Train::save_after_failure(const Run& run) {
+  if (!log_) return;
+  try {
+    save();
+  } catch (const cli::IoError&) {
+    return;
+  }
+  run.say(
+      fmt::format("the first {} iterations are saved; --resume continues", trainer_->iteration()));
+}
 
 double Train::tokens_per_second() const {
   const Index tokens = config_.batch_size * source_->block_size() *

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -16,6 +17,9 @@ namespace experiments::training {
 namespace {
 
 constexpr double kNoLimit = 1e30;
+
+template <class T>
+constexpr bool is_optional = std::is_same_v<T, std::optional<double>>;
 
 /// Calls f(flag, member, limits or names, help) for every option: the one table that options,
 /// presets and checkpoints are made from.
@@ -52,7 +56,8 @@ void for_each(Config& c, F&& f) {
     "micro-batches per iteration");
   f("--max-iters", c.max_iters, Sizes{0, 100000000}, "total number of iterations");
   f("--learning-rate", c.learning_rate, Range{0, 1e6}, "peak learning rate");
-  f("--min-lr", c.min_lr, Range{0, 1e6}, "learning rate at the end of the decay");
+  f("--min-lr", c.min_lr, Range{0, 1e6},
+    "learning rate at the end of the decay [learning-rate / 10]");
   f("--schedule", c.schedule, Names{"constant", "linear", "cosine"}, "decay of the learning rate");
   f("--warmup-iters", c.warmup_iters, Sizes{0, 100000000}, "iterations of rising learning rate");
   f("--lr-decay-iters", c.lr_decay_iters, Sizes{0, 100000000},
@@ -73,6 +78,25 @@ void for_each(Config& c, F&& f) {
 std::string as_text(const std::string& value) { return value; }
 std::string as_text(Index value) { return fmt::format("{}", value); }
 std::string as_text(double value) { return report::shortest(value); }
+std::string as_text(bool value) { return value ? "on" : "off"; }
+std::string as_text(const std::optional<double>& value) { return value ? as_text(*value) : ""; }
+
+/// UsageError for the first option in `fixed` that has another value in `now` than `before` has,
+/// which `whose` names.
+void require_same(const TrainConfig& now, const TrainConfig& before,
+                  std::span<const std::string_view> fixed, const char* whose) {
+  std::vector<std::string> theirs;
+  for_each(before, [&](const char*, const auto& member, const auto&, const char*) {
+    theirs.push_back(as_text(member));
+  });
+  std::size_t i = 0;
+  for_each(now, [&](const char* flag, const auto& member, const auto&, const char*) {
+    const std::string &had = theirs[i++], has = as_text(member);
+    if (had == has || std::ranges::count(fixed, std::string_view(flag)) == 0) return;
+    throw cli::UsageError(fmt::format("{}: expected {}, as in {}, got {}", flag, report::quote(had),
+                                      whose, report::quote(has)));
+  });
+}
 
 }  // namespace
 
@@ -82,7 +106,7 @@ void TrainConfig::add_to(cli::Options& options) {
     using Limits = decltype(limits);
     if constexpr (std::is_same_v<Member, Index>)
       options.integer(flag, member, limits.min, limits.max, help);
-    else if constexpr (std::is_same_v<Member, double>)
+    else if constexpr (std::is_same_v<Member, double> || is_optional<Member>)
       options.number(flag, member, limits.min, limits.max, help);
     else if constexpr (std::is_same_v<Member, bool>) options.toggle(flag, member, help);
     else if constexpr (std::is_same_v<Limits, std::vector<std::string>>)
@@ -108,7 +132,9 @@ std::vector<std::string> TrainConfig::words() const {
 std::string TrainConfig::json(std::uint64_t seed, nn::DType dtype) const {
   nlohmann::ordered_json json;
   for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
-    json[flag + 2] = member;
+    if constexpr (is_optional<std::decay_t<decltype(member)>>)
+      json[flag + 2] = member ? nlohmann::ordered_json(*member) : nlohmann::ordered_json();
+    else json[flag + 2] = member;
   });
   json["seed"] = seed;
   json["dtype"] = autograd::name(dtype);
@@ -120,7 +146,11 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
   StoredConfig stored;
   const auto get = [&](const char* key, auto& member) {
     try {
-      json.at(key).get_to(member);
+      if constexpr (is_optional<std::decay_t<decltype(member)>>) {
+        if (!json.at(key).is_null()) member = json.at(key).template get<double>();
+      } else {
+        json.at(key).get_to(member);
+      }
     } catch (const nlohmann::json::exception&) {
       throw cli::DataError(
           fmt::format("{}: its config has no valid {}", shown, report::quote(key)));
@@ -134,6 +164,16 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
   if (stored.dtype != "f32" && stored.dtype != "f64") {
     throw cli::DataError(fmt::format("{}: expected a dtype of f32 or f64, got {}", shown,
                                      report::quote(stored.dtype)));
+  }
+  try {  // as the command line would have taken it
+    cli::Parser parser;
+    TrainConfig config;
+    config.add_to(parser.options());
+    parser.parse(stored.config.words());
+    config.validate();
+    stored.config = config;
+  } catch (const cli::UsageError& error) {
+    throw cli::DataError(fmt::format("{}: its config: {}", shown, error.what()));
   }
   return stored;
 }
@@ -152,27 +192,29 @@ TaskOptions TrainConfig::task_options() const {
 }
 
 void TrainConfig::require_same_run(const TrainConfig& other) const {
-  constexpr const char* kFixed[] = {"--task",   "--task-length", "--task-symbols", "--n-layer",
-                                    "--n-head", "--n-embd",      "--block-size",   "--bias",
-                                    "--untied", "--qk-norm",     "--norm",         "--gelu",
-                                    "--scale",  "--optimizer"};
-  std::vector<std::pair<std::string, std::string>> theirs;
-  const auto text = [](const auto& member) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(member)>, bool>)
-      return as_text(Index{member});
-    else return as_text(member);
-  };
-  for_each(other, [&](const char* flag, const auto& member, const auto&, const char*) {
-    theirs.emplace_back(flag, text(member));
-  });
-  std::size_t i = 0;
-  for_each(*this, [&](const char* flag, const auto& member, const auto&, const char*) {
-    const std::string &before = theirs[i++].second, now = text(member);
-    if (before == now || std::ranges::count(kFixed, std::string_view(flag)) == 0) return;
-    throw cli::UsageError(
-        fmt::format("{}: expected {}, as in the run that --resume continues, got {}", flag,
-                    report::quote(before), report::quote(now)));
-  });
+  constexpr std::string_view kFixed[] = {"--task",   "--task-length", "--task-symbols", "--n-layer",
+                                         "--n-head", "--n-embd",      "--block-size",   "--bias",
+                                         "--untied", "--qk-norm",     "--norm",         "--gelu",
+                                         "--scale",  "--optimizer"};
+  require_same(*this, other, kFixed, "the run that --resume continues");
+}
+
+void TrainConfig::require_same_weights(const TrainConfig& other) const {
+  constexpr std::string_view kFixed[] = {"--n-layer", "--n-head", "--n-embd", "--bias",
+                                         "--untied",  "--norm",   "--qk-norm"};
+  require_same(*this, other, kFixed, "the weights of --init-from");
+}
+
+void TrainConfig::take_model(const TrainConfig& other) {
+  n_layer = other.n_layer;
+  n_head = other.n_head;
+  n_embd = other.n_embd;
+  bias = other.bias;
+  untied = other.untied;
+  scale = other.scale;
+  qk_norm = other.qk_norm;
+  norm = other.norm;
+  gelu = other.gelu;
 }
 
 void TrainConfig::refuse_idle() const {
@@ -190,6 +232,10 @@ void TrainConfig::refuse_idle() const {
   refuse_if(!sgd && c.momentum != standard.momentum, "--momentum", "needs --optimizer sgd");
   refuse_if(sgd && c.beta1 != standard.beta1, "--beta1", "cannot be combined with --optimizer sgd");
   refuse_if(sgd && c.beta2 != standard.beta2, "--beta2", "cannot be combined with --optimizer sgd");
+  const bool constant = c.schedule == "constant";
+  refuse_if(constant && c.min_lr, "--min-lr", "cannot be combined with --schedule constant");
+  refuse_if(constant && c.lr_decay_iters > 0, "--lr-decay-iters",
+            "cannot be combined with --schedule constant");
 }
 
 void TrainConfig::validate() const {
@@ -199,9 +245,9 @@ void TrainConfig::validate() const {
   }
   if (data.empty()) make_task(task_name(), task_options());
   cli::require_divides(n_head, n_embd);
-  if (min_lr > learning_rate) {
+  if (final_lr() > learning_rate) {
     throw cli::UsageError(fmt::format("--min-lr: expected at most --learning-rate {}, got {}",
-                                      learning_rate, min_lr));
+                                      learning_rate, final_lr()));
   }
   cli::parse_scale("--scale", scale);
 }
@@ -209,7 +255,7 @@ void TrainConfig::validate() const {
 nn::Schedule TrainConfig::lr_schedule() const {
   return nn::checked(nn::Schedule{.kind = nn::parse_schedule(schedule),
                                   .lr = learning_rate,
-                                  .min_lr = min_lr,
+                                  .min_lr = final_lr(),
                                   .warmup_iters = warmup_iters,
                                   .decay_iters = decay_iters()});
 }
@@ -240,17 +286,16 @@ double training_bytes(const TrainConfig& c, double item_size) {
   return item_size * (5 * parameters + kept);
 }
 
-std::vector<std::string> preset_words(const std::string& preset) {
+TrainConfig preset_config(const std::string& preset) {
   if (preset != "shakespeare-cpu") return {};
-  return TrainConfig{.n_layer = 4,
-                     .n_head = 4,
-                     .n_embd = 128,
-                     .block_size = 64,
-                     .batch_size = 12,
-                     .max_iters = 2000,
-                     .warmup_iters = 100,
-                     .eval_interval = 250}
-      .words();
+  return {.n_layer = 4,
+          .n_head = 4,
+          .n_embd = 128,
+          .block_size = 64,
+          .batch_size = 12,
+          .max_iters = 2000,
+          .warmup_iters = 100,
+          .eval_interval = 250};
 }
 
 }  // namespace experiments::training

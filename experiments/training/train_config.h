@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ struct TrainConfig {
   Index gradient_accumulation_steps = 1;
   Index max_iters = 500;
   double learning_rate = 1e-3;
-  double min_lr = 1e-4;
+  std::optional<double> min_lr = {};  // a tenth of learning_rate
   std::string schedule = "cosine";
   Index warmup_iters = 20;
   Index lr_decay_iters = 0;  // 0: max_iters
@@ -60,11 +61,16 @@ struct TrainConfig {
 
   /// UsageError for options that cannot be combined.
   void validate() const;
+  double final_lr() const { return min_lr.value_or(learning_rate / 10); }
   Index decay_iters() const { return lr_decay_iters > 0 ? lr_decay_iters : max_iters; }
   /// UsageError for an option that another one makes useless, unless it is at its default.
   void refuse_idle() const;
   /// UsageError if a run of `other` cannot go on as this one: another task or another model.
   void require_same_run(const TrainConfig& other) const;
+  /// UsageError if the weights of a model of `other` do not fit this one.
+  void require_same_weights(const TrainConfig& other) const;
+  /// Takes over what makes the model of `other`.
+  void take_model(const TrainConfig& other);
   std::string task_name() const { return task.empty() ? "copy" : task; }
   TaskOptions task_options() const;
   nn::Schedule lr_schedule() const;
@@ -79,15 +85,15 @@ struct StoredConfig {
 
   std::vector<std::string> words() const;  // of the config, and --seed and --dtype
 };
-/// DataError, naming `shown`, if that is not what `json` holds.
+/// DataError, naming `shown`, if that is not what `json` holds, each value in its range.
 StoredConfig parse_config(const std::string& json, const std::string& shown);
 
 /// Bytes at the peak of a training run: parameters, their gradients and averages, and what backward
 /// keeps of a batch. An estimate, and a large one where the vocabulary is not known yet.
 double training_bytes(const TrainConfig& config, double item_size);
 
-/// What a preset stands for, as options; nothing for "none".
-std::vector<std::string> preset_words(const std::string& preset);
+/// What a preset stands for; the defaults for "none".
+TrainConfig preset_config(const std::string& preset);
 inline const std::vector<std::string> kPresets = {"shakespeare-cpu"};
 
 }  // namespace experiments::training

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "autograd/array/elementwise.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/text.h"
 #include "experiments/training/watch.h"
 #include "nn/clip.h"
 #include "nn/eval_mode.h"
@@ -38,8 +42,19 @@ Tensor loss_of(nn::GPT& model, const Batch& batch) {
   return cross_entropy(model(batch.x), batch.y, {.ignore_index = kIgnored});
 }
 
-/// What is not finite, without the sign of a NaN.
-const char* said(double value) { return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"; }
+void require_sane(const nn::TrainingState& state, const std::string& shown) {
+  for (const nn::State* part : {&state.model, &state.optimizer}) {
+    for (const auto& [key, tensor] : *part) {
+      if (!all_finite(tensor.data())) {
+        throw NumericError(fmt::format("{}: {} is not finite", shown, report::quote(key)));
+      }
+      if (key.starts_with("exp_avg_sq.") && max(neg(tensor)).item() > 0) {
+        throw NumericError(fmt::format("{}: {} is below 0, which no average of squares is", shown,
+                                       report::quote(key)));
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -62,6 +77,13 @@ Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index
     }
   }
   const auto all = static_cast<double>(counted);
+  if (!std::isfinite(loss)) {
+    const std::string why = explain_nonfinite(model, [&] {
+      for (Index b = 0; b < count; ++b) loss_of(model, batch_of(b));
+    });
+    throw NumericError(
+        fmt::format("the loss of an evaluation is {}: {}", report::shortest(loss), why));
+  }
   return {loss / all, static_cast<double>(right) / all};
 }
 
@@ -99,11 +121,12 @@ Iteration Trainer::forward_backward() {
   Iteration now{.loss = 0, .grad_norm = 0, .lr = schedule_.at(iteration_)};
   model_.zero_grad();
   now.loss = backward_of(iteration_);
-  if (!std::isfinite(now.loss)) explain(fmt::format("the loss is {}", said(now.loss)), before);
+  if (!std::isfinite(now.loss))
+    explain(fmt::format("the loss is {}", report::shortest(now.loss)), before);
   const double most = config_.grad_clip > 0 ? config_.grad_clip : HUGE_VAL;
   now.grad_norm = nn::clip_grad_norm(parameters_, most);
   if (!std::isfinite(now.grad_norm)) {
-    explain(fmt::format("the gradient's norm is {}", said(now.grad_norm)), before);
+    explain(fmt::format("the gradient's norm is {}", report::shortest(now.grad_norm)), before);
   }
   optimizer_->set_lr(now.lr);
   return now;
@@ -130,6 +153,8 @@ Checkpoint Trainer::checkpoint() const {
   checkpoint.step = iteration_;
   checkpoint.config_json = config_.json(seed_, dtype_);
   checkpoint.vocabulary = source_.vocabulary();
+  checkpoint.data = source_.fingerprint();
+  require_sane(checkpoint, fmt::format("after {} iterations", iteration_));
   return checkpoint;
 }
 
@@ -137,16 +162,40 @@ void Trainer::restore(const Checkpoint& checkpoint, const std::string& shown) {
   const auto refuse = [&shown](const std::string& why) {
     throw cli::DataError(fmt::format("{} does not fit: {}", shown, why));
   };
-  if (checkpoint.vocabulary != source_.vocabulary()) {
-    refuse(fmt::format("its vocabulary of {} differs from the data's, of {}",
-                       checkpoint.vocabulary.size(), source_.vocabulary().size()));
-  }
+  require_vocabulary(checkpoint.vocabulary, shown);
   try {
     nn::load_training_state(checkpoint, model_, *optimizer_);
   } catch (const autograd::Error& error) {
     refuse(error.what());
   }
+  require_sane(checkpoint, shown);
   iteration_ = checkpoint.step;
+}
+
+void Trainer::start_from(const LoadedModel& given) {
+  require_vocabulary(given.vocabulary(), given.shown());
+  require_sane({given.state(), {}, {}}, given.shown());
+  const Index block = given.options().block_size;
+  if (block != source_.block_size()) {
+    throw cli::DataError(fmt::format("{} does not fit: its block size is {}, that of the {} is {}",
+                                     given.shown(), block, source_.is_text() ? "run" : "task",
+                                     source_.block_size()));
+  }
+  model_.load_state(given.make(dtype_)->state());
+}
+
+/// A text is read with the vocabulary of the weights; a task has its own.
+void Trainer::require_vocabulary(const std::vector<std::string>& theirs,
+                                 const std::string& shown) const {
+  const std::vector<std::string>& ours = source_.vocabulary();
+  const auto [i, j] = std::mismatch(theirs.begin(), theirs.end(), ours.begin(), ours.end());
+  if (i == theirs.end() && j == ours.end()) return;
+  const auto said = [](const auto& list, auto entry) {
+    return entry == list.end() ? "missing" : report::quote(*entry, 20);
+  };
+  throw cli::DataError(fmt::format("{} does not fit: its token {} is {}, that of the {} is {}",
+                                   shown, i - theirs.begin(), said(theirs, i),
+                                   source_.is_text() ? "data" : "task", said(ours, j)));
 }
 
 }  // namespace experiments::training

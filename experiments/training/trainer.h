@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/training/checkpoint.h"
+#include "experiments/training/loaded_model.h"
 #include "experiments/training/source.h"
 #include "nn/gpt.h"
 #include "nn/optim.h"
@@ -28,7 +29,8 @@ struct Evaluation {
 };
 
 /// Loss and accuracy over batch(0) to batch(count - 1), weighted by their counted tokens; in
-/// evaluation mode. Interrupted between any two.
+/// evaluation mode. Interrupted between any two. NumericError, with the parameter or the first op
+/// that is to blame, if the loss is not finite.
 Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch);
 
 /// A model, its optimizer and the place in its training. Equal configs and seeds give equal bits,
@@ -50,11 +52,16 @@ class Trainer {
   Batch batch(Index iteration, Index micro_batch = 0) const;
   double backward_of(Index iteration);  // the loss; gradients are added up
 
+  /// NumericError, naming it, for a weight or an average that no training gives: not finite, or
+  /// below 0 where it is one of squares. Nobody can save such a state or go on from it.
   Checkpoint checkpoint() const;
-  /// DataError, naming `shown`, for what does not fit this trainer.
+  /// DataError, naming `shown`, for what does not fit this trainer; NumericError as above.
   void restore(const Checkpoint& checkpoint, const std::string& shown);
+  /// The same weights, and nothing else of where they come from.
+  void start_from(const LoadedModel& given);
 
  private:
+  void require_vocabulary(const std::vector<std::string>& theirs, const std::string& shown) const;
   [[noreturn]] void explain(const std::string& what, const nn::GeneratorStates& before);
 
   TrainConfig config_;

@@ -28,6 +28,20 @@ std::optional<double> ZScore::judge(double x) const {
   return step / std::max(deviation(), kLeastSpread * std::abs(mean_));  // an infinity for a zero
 }
 
+ZScore::State ZScore::state() const {
+  return {static_cast<double>(count_), weights_, squared_weights_, mean_, squares_};
+}
+
+void ZScore::set_state(const State& state) {
+  const auto sane = [](double x) { return std::isfinite(x) && std::abs(x) < 1e300; };
+  if (!std::all_of(state.begin(), state.end(), sane) || !(state[0] >= 0 && state[0] < 1e15)) return;
+  count_ = static_cast<std::ptrdiff_t>(state[0]);
+  weights_ = state[1];
+  squared_weights_ = state[2];
+  mean_ = state[3];
+  squares_ = state[4];
+}
+
 // Unbiased for independent values with such weights.
 double ZScore::deviation() const {
   if (count_ < 2) return 0;

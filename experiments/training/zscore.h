@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -21,6 +22,11 @@ class ZScore {
   double mean() const { return mean_; }  // 0 if empty
   double deviation() const;              // 0 for fewer than two values
   std::ptrdiff_t count() const { return count_; }
+
+  /// All there is to go on from, and the reverse; numbers that no state() gives are passed over.
+  using State = std::array<double, 5>;
+  State state() const;
+  void set_state(const State& state);
 
  private:
   std::optional<double> judge(double x) const;

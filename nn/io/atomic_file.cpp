@@ -96,6 +96,8 @@ AtomicFile::AtomicFile(const std::string& path, std::string shown, const FileSys
     if (path.empty()) errno = ENOENT;
     fail();
   }
+  mode_t unused = 0;
+  exists(unused);
   folder_ = folder_of(target_);
   remove_leftovers(folder_);
   create();
@@ -104,6 +106,19 @@ AtomicFile::AtomicFile(const std::string& path, std::string shown, const FileSys
 AtomicFile::~AtomicFile() {
   if (!draft_.empty()) unlink(draft_.c_str());
   if (fd_ >= 0) system_.close(fd_);
+}
+
+/// Whether there is a file to replace, and its mode.
+bool AtomicFile::exists(mode_t& mode) const {
+  struct stat at {};
+  if (stat(target_.c_str(), &at) != 0) return false;
+  if (S_ISDIR(at.st_mode)) {
+    errno = EISDIR;
+    fail();
+  }
+  if (!S_ISREG(at.st_mode)) throw IoError(shown_ + ": it is a device, a pipe or a socket");
+  mode = at.st_mode;
+  return true;
 }
 
 void AtomicFile::create() {
@@ -137,9 +152,8 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
-  struct stat before {};
-  const bool exists = stat(target_.c_str(), &before) == 0;
-  if (exists && system_.fchmod(fd_, before.st_mode & 0777) != 0) fail();
+  mode_t before = 0;
+  if (exists(before) && system_.fchmod(fd_, before & 0777) != 0) fail();
   if (system_.fsync(fd_) != 0 && !is_unsupported(errno)) fail();
   if (system_.rename(draft_.c_str(), target_.c_str()) != 0) fail();
   draft_.clear();

@@ -25,11 +25,13 @@ const FileSystem& system_calls();
 /// A file that appears whole or not at all. It is written as ".gradlab-<16 hex digits>.tmp" in the
 /// folder of its target, reaches the disk, and then takes the target's name; until that moment the
 /// old file stays as it is. Symbolic links are followed, an existing file's mode is kept. Drafts
-/// that killed processes left in the folder are removed: a living one holds a lock on its own.
+/// that killed processes left in the folder are removed: a living one holds a lock on its own. A
+/// target that is there and is no regular file (a device, a pipe, a folder) is refused, not
+/// replaced.
 class AtomicFile {
  public:
   /// `shown` begins the IoErrors: "cannot write 'a.csv'" gives "cannot write 'a.csv': Disk quota
-  /// exceeded". IoError here if there can be no new file in the folder.
+  /// exceeded". IoError here if there can be no new file in the folder, or no file of that name.
   AtomicFile(const std::string& path, std::string shown, const FileSystem& system = system_calls());
   ~AtomicFile();  // without commit() nothing has happened
   AtomicFile(const AtomicFile&) = delete;
@@ -41,6 +43,7 @@ class AtomicFile {
   void commit();
 
  private:
+  bool exists(mode_t& mode) const;
   void create();
   void sync_folder();
   [[noreturn]] void fail() const;  // with errno

@@ -47,7 +47,7 @@ TEST(Eval, OfATextIsTheLastEvaluationOfTraining) {
   EXPECT_NEAR(row["bits_per_character"], loss / std::log(2.0), 1e-12);
   const TextData data(read_text(folder / "text.txt"), 8);
   EXPECT_EQ(row["tokens"], 8 * data.window_count(Split::validation));
-  EXPECT_NEAR(row["uniform"], std::log(static_cast<double>(data.tokenizer().size())), 1e-12);
+  EXPECT_NEAR(row["uniform"], std::log(static_cast<double>(data.vocabulary().size())), 1e-12);
   EXPECT_LT(row["bigram"], row["unigram"]);
 }
 

@@ -157,7 +157,7 @@ TEST(TextData, TinyShakespeare) {
   if (!folder) GTEST_SKIP() << "GRADLAB_DATA does not name a folder";
   const TextData data(read_text(std::string(folder) + "/tinyshakespeare.txt"), 64);
   const auto train = data.tokens(Split::train), validation = data.tokens(Split::validation);
-  EXPECT_EQ(data.tokenizer().size(), 65);
+  EXPECT_EQ(data.vocabulary().size(), 65u);
   EXPECT_EQ(train.size(), 1003854u);
   EXPECT_EQ(validation.size(), 111540u);
   EXPECT_EQ(data.window_count(Split::validation), 1742);

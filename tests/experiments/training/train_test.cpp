@@ -4,54 +4,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "autograd/array/elementwise.h"
 #include "autograd/machine/parallel.h"
-#include "experiments/training/checkpoint.h"
-#include "tests/experiments/run.h"
+#include "tests/experiments/training/tiny_run.h"
 
 // The command train, as a person and as a script use it.
 
 namespace experiments::training {
 namespace {
 
+using test::expect_same;
 using test::Folder;
 using test::in_process;
+using test::lines_of;
 using test::Outcome;
+using test::tiny;
 using test::Words;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// A small model on a small task, into `folder`, and more options.
-Words tiny(const std::string& folder, const Words& more = {}) {
-  Words words = {"train", "--out-dir",      folder, "--n-layer",       "1",  "--n-head",
-                 "2",     "--n-embd",       "8",    "--batch-size",    "4",  "--task-length",
-                 "3",     "--task-symbols", "3",    "--eval-interval", "10", "--eval-iters",
-                 "2",     "--warmup-iters", "2"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
 
 Checkpoint run(const std::string& folder, const Words& more) {
   const Outcome outcome = in_process(tiny(folder, more));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   return load_checkpoint(folder + "/model.safetensors");
-}
-
-void expect_same(const nn::State& a, const nn::State& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (const auto& [name, value] : a) {
-    EXPECT_TRUE(bit_equal(value.data(), b.at(name).data())) << name;
-  }
-}
-
-std::vector<nlohmann::json> lines_of(const std::string& path) {
-  std::vector<nlohmann::json> lines;
-  std::istringstream in(test::contents(path));
-  for (std::string line; std::getline(in, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
 }
 
 /// Its evaluations, the ones that both runs of a pair make: at the multiples of the interval.
@@ -185,7 +159,7 @@ TEST(Train, StopsBeforeTheUpdateThatIsNotFinite) {
   const Folder folder;
   const Outcome outcome =
       in_process(tiny(folder / "run", {"--max-iters", "50", "--optimizer", "sgd", "--learning-rate",
-                                       "1e6", "--min-lr", "0", "--grad-clip", "0"}));
+                                       "1e6", "--grad-clip", "0"}));
   EXPECT_EQ(outcome.code, 5);
   EXPECT_THAT(outcome.err, HasSubstr("error: iteration "));
   EXPECT_THAT(outcome.err, HasSubstr("GPT"));
@@ -218,7 +192,7 @@ TEST(Train, RefusesOptionsThatDoNotFit) {
                  "--n-head 5 does not divide --n-embd 64");
   expect_refusal({"train", "--out-dir", folder / "x", "--n-embd", "4", "--n-head", "8"}, 2,
                  "--n-head 8 does not divide --n-embd 4");
-  expect_refusal({"train", "--out-dir", folder / "x", "--learning-rate", "1e-5"}, 2, "--min-lr");
+  expect_refusal({"train", "--out-dir", folder / "x", "--min-lr", "0.01"}, 2, "--min-lr");
   expect_refusal({"train", "--out-dir", folder / "x", "--preset", "shakespeare-cpu"}, 2,
                  "expected --data FILE");
   expect_refusal({"train", "--out-dir", folder / "x", "--momentum", "0.5"}, 2,

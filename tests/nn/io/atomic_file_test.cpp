@@ -107,6 +107,27 @@ TEST(AtomicFile, FollowsLinks) {
   EXPECT_THAT(folder.names(), ElementsAre("link", "real"));
 }
 
+TEST(AtomicFile, RefusesWhatIsNoRegularFile) {
+  const Folder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("pipe", (folder / "link").c_str()), 0);
+  for (const char* name : {"pipe", "link"}) {
+    EXPECT_EQ(test::message_of<IoError>([&] { save(folder / name, "text"); }),
+              "cannot write it: it is a device, a pipe or a socket");
+  }
+  struct stat at {};
+  ASSERT_EQ(stat((folder / "pipe").c_str(), &at), 0);
+  EXPECT_TRUE(S_ISFIFO(at.st_mode));
+  EXPECT_EQ(test::message_of<IoError>([&] { save(folder.path(), "text"); }),
+            "cannot write it: Is a directory");
+  {
+    AtomicFile late(folder / "new", "new");  // what comes meanwhile is not replaced either
+    ASSERT_EQ(mkfifo((folder / "new").c_str(), 0600), 0);
+    EXPECT_THROW(late.commit(), IoError);
+  }
+  EXPECT_THAT(folder.names(), ElementsAre("link", "new", "pipe"));
+}
+
 TEST(AtomicFile, RemovesWhatTheDeadLeftAndNothingElse) {
   const Folder folder;
   const std::string dead = ".gradlab-0123456789abcdef.tmp";

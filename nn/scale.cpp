@@ -30,10 +30,17 @@ Scale Scale::parse(std::string_view text) {
   if (text.find_first_not_of("0123456789+-.eE") != std::string_view::npos) refuse(text);
   std::istringstream in{std::string(text)};
   in.imbue(std::locale::classic());
+  std::string_view digits = text.substr(0, text.find_first_of("eE"));
+  if (digits.substr(0, 1) == "-") digits.remove_prefix(1);
+  const bool has_leading_zero =
+      digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+  if (text.substr(0, 1) == "+" || has_leading_zero) refuse(text);
   double a = 0;
   if (!(in >> a) || in.peek() != std::istringstream::traits_type::eof() || !std::isfinite(a)) {
     refuse(text);
   }
+  // Too small to be told from 0.
+  if (a == 0 && digits.find_first_of("123456789") != std::string_view::npos) refuse(text);
   return {Kind::number, a};
 }
 

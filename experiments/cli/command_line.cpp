@@ -234,6 +234,21 @@ CommandLine::Request CommandLine::parse(std::span<const std::string> words) {
   return {nullptr, document_text(order.command)};
 }
 
+std::string CommandLine::config_without_command(std::span<const std::string> words) const {
+  const Order order = ordered(words);
+  if (order.typed) return "";
+  std::string path;
+  for (std::size_t i = 0; i < order.words.size(); ++i) {
+    const std::string& word = order.words[i];
+    for (const char* text : {"-h", "--help", "--version"})
+      if (word == text) return "";
+    constexpr std::string_view kWithValue = "--config=";
+    if (word == "--config" && i + 1 < order.words.size()) path = order.words[i + 1];
+    if (word.starts_with(kWithValue)) path = word.substr(kWithValue.size());
+  }
+  return path;
+}
+
 void CommandLine::set(Command& command, std::span<const std::string> words) {
   std::vector<std::string> all = {command.entry().name};
   all.insert(all.end(), words.begin(), words.end());

@@ -26,6 +26,8 @@ class CommandLine {
   /// without a command the default one runs. UsageError for an unknown command or option, with a
   /// suggestion, for a missing or bad value and for an extra word.
   Request parse(std::span<const std::string> words);
+  /// The value of --config where no command is typed, and no help or version either; else "".
+  std::string config_without_command(std::span<const std::string> words) const;
   /// Sets options of `command`: names, each followed by its value unless it is a toggle.
   void set(Command& command, std::span<const std::string> words);
 

@@ -159,6 +159,32 @@ void ConfigFile::apply(Commands commands, Command& command) {
       applied_.push_back(setting);
     }
   }
+  check_used(command.entry().name);
+}
+
+std::vector<std::string> ConfigFile::commands_named() const {
+  std::vector<std::string> names;
+  for (const ConfigTable& table : tables_)
+    if (!table.name.empty() && !table.entries.empty()) names.push_back(table.name);
+  return names;
+}
+
+std::string ConfigFile::only_command(Commands commands, const std::string& default_command) const {
+  check_tables(commands);
+  const std::vector<std::string> names = commands_named();
+  if (names.empty() || std::ranges::count(names, default_command) > 0) return default_command;
+  if (names.size() == 1) return names[0];
+  throw UsageError(fmt::format("{}: expected a command to be typed, as there are tables of {}",
+                               shown_, report::join(names, ", ")));
+}
+
+void ConfigFile::check_used(const std::string& command) const {
+  const std::vector<std::string> names = commands_named();
+  const bool has_common = !tables_.front().entries.empty();
+  if (names.empty() || has_common || std::ranges::count(names, command) > 0) return;
+  throw UsageError(fmt::format("{}: expected a table [{}], as that is what runs; there {} {}",
+                               shown_, command, names.size() == 1 ? "is" : "are",
+                               report::join(names, ", ")));
 }
 
 void ConfigFile::check_tables(Commands commands) const {

@@ -30,8 +30,13 @@ class ConfigFile {
   /// IoError if `path` cannot be read, UsageError if it is not TOML.
   explicit ConfigFile(const std::string& path);
 
+  /// What runs where no command is typed: `default_command`, unless the file has a table for
+  /// another command alone. UsageError if it has several, and none for that.
+  std::string only_command(Commands commands, const std::string& default_command) const;
+
   /// Sets the options of `command`. The tables of other commands are checked, too. UsageError names
-  /// file, line, key and rule: "run.toml:3: rows: expected ..., got '5x'".
+  /// file, line, key and rule: "run.toml:3: rows: expected ..., got '5x'". A file that sets
+  /// options of other commands alone is one, too.
   void apply(Commands commands, Command& command);
 
   /// The message of a failed check of options, with the places in the file of the options that it
@@ -45,6 +50,8 @@ class ConfigFile {
   };
 
   void check_tables(Commands commands) const;
+  void check_used(const std::string& command) const;
+  std::vector<std::string> commands_named() const;  // by tables that set something
   /// The entries of `table` as options of `command`, each known and only once.
   std::vector<Setting> settings(const ConfigTable& table, Command& command,
                                 Commands commands) const;

@@ -11,6 +11,7 @@
 #include "experiments/cli/command_line.h"
 #include "experiments/cli/config_file.h"
 #include "experiments/cli/errors.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/memory.h"
 #include "experiments/cli/output.h"
 #include "experiments/cli/progress.h"
@@ -22,17 +23,6 @@
 
 namespace experiments::cli {
 namespace {
-
-enum ExitCode {
-  kDone = 0,
-  kCheckFailed = 1,
-  kUsage = 2,
-  kData = 3,
-  kIo = 4,
-  kNumeric = 5,
-  kInternal = 70,
-  kInterrupted = 130
-};
 
 constexpr std::size_t kMaxMessage = 200;
 constexpr std::size_t kMaxNumeric = 600;  // op, module, shapes and ranges take their room
@@ -130,6 +120,7 @@ int run_command(Command& command, const std::string& line, const World& world) {
     report = command.experiment().run(run);
   }
   throw_if_interrupted();
+  const Unhurried writing;
   output.write(rendered(report, command, run, line));
   const std::string why = failure(report);
   if (why.empty()) return kDone;
@@ -137,12 +128,10 @@ int run_command(Command& command, const std::string& line, const World& world) {
   return kCheckFailed;
 }
 
-/// run_command() with the options that `words` override: those of --config and, below them, those
-/// that the experiment supplies.
+/// run_command() with the options that `words` override: those of `config`, if there is one, and
+/// below them those that the experiment supplies.
 int run_configured(CommandLine& line, Command& command, std::span<const std::string> words,
-                   const World& world) {
-  std::optional<ConfigFile> config;
-  if (!command.common().config.empty()) config.emplace(command.common().config);
+                   ConfigFile* config, const World& world) {
   const auto apply = [&] {
     if (config) config->apply(line.commands(), command);
     line.parse(words);
@@ -161,12 +150,23 @@ int run_configured(CommandLine& line, Command& command, std::span<const std::str
   }
 }
 
-int dispatch(std::span<const std::string> words, const World& world) {
+int dispatch(std::span<const std::string> given, const World& world) {
   CommandLine line(world.entries, world.default_command);
+  std::vector<std::string> words(given.begin(), given.end());
+  std::optional<ConfigFile> config;
+  if (const std::string path = line.config_without_command(words); !path.empty()) {
+    config.emplace(path);
+    const std::string command = config->only_command(line.commands(), world.default_command);
+    if (command != world.default_command) words.insert(words.begin(), command);
+  }
   const CommandLine::Request request = line.parse(words);
-  if (request.command) return run_configured(line, *request.command, words, world);
-  Output("-", world.out).write(request.text);
-  return kDone;
+  if (!request.command) {
+    Output("-", world.out).write(request.text);
+    return kDone;
+  }
+  const std::string& path = request.command->common().config;
+  if (!path.empty() && !config) config.emplace(path);
+  return run_configured(line, *request.command, words, config ? &*config : nullptr, world);
 }
 
 }  // namespace
@@ -175,6 +175,7 @@ const char* version() { return GRADLAB_VERSION; }
 
 int run_program(std::span<const std::string> words, const World& world) {
   const auto end = [&world](ExitCode code, std::string_view message) {
+    answer_interrupt();
     say_error(world, message);
     return code;
   };

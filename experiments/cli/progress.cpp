@@ -4,11 +4,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
 
 namespace experiments::cli {
@@ -36,6 +38,7 @@ Progress::Progress(int fd, std::string label)
 
 Progress::~Progress() {
   if (drawn_) put(fd_, "\r\x1b[K");
+  clear_line_when_interrupted(false);
 }
 
 bool Progress::is_due() {
@@ -48,15 +51,21 @@ bool Progress::is_due() {
 void Progress::draw(const std::string& text) {
   put(fd_, fmt::format("\r{}\x1b[K", text));
   drawn_ = true;
+  clear_line_when_interrupted(true);
 }
 
 void Progress::show(double share) {
   if (!(share >= 0 && share <= 1) || !is_due()) return;
   constexpr int kCells = 30;
-  const int done = static_cast<int>(std::lround(share * kCells));
-  const auto elapsed = Clock::now() - start_;
-  draw(fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f} %  {} s", label_, "", done, "", kCells - done,
-                   100 * share, std::chrono::duration_cast<std::chrono::seconds>(elapsed).count()));
+  const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
+  const std::string numbers = fmt::format(" {:3.0f} %  {} s", 100 * share, elapsed.count());
+  const auto room = static_cast<int>(width_of(fd_)) - 1;
+  const auto text = static_cast<int>(label_.size() + numbers.size() + 3);  // " [" and "]"
+  const int cells = std::clamp(room - text, 0, kCells);
+  const int done = static_cast<int>(std::lround(share * cells));
+  const std::string bar =
+      cells > 0 ? fmt::format(" [{:#<{}}{:.<{}}]", "", done, "", cells - done) : "";
+  draw(report::fitted(label_ + bar + numbers, static_cast<std::size_t>(room)));
 }
 
 void Progress::show(const std::string& text) {
@@ -66,6 +75,7 @@ void Progress::show(const std::string& text) {
 void Progress::say(const std::string& line) {
   put(fd_, fmt::format("{}{}\n", drawn_ ? "\r\x1b[K" : "", line));
   drawn_ = false;
+  clear_line_when_interrupted(false);
 }
 
 }  // namespace experiments::cli

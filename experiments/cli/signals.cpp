@@ -1,20 +1,42 @@
 #include "experiments/cli/signals.h"
 
 #include <fcntl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 
 #include "experiments/cli/errors.h"
+#include "experiments/cli/exit_code.h"
 
 namespace experiments::cli {
 namespace {
 
-std::atomic<bool> signal_came{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<bool> signal_came{false}, clears_line{false};
+std::atomic<int> unhurried{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-extern "C" void on_signal(int) { signal_came = true; }
+constexpr suseconds_t kPatience = 700'000;
+
+/// Rings once; never for 0.
+void set_alarm(suseconds_t microseconds) {
+  const itimerval once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = microseconds}};
+  setitimer(ITIMER_REAL, &once, nullptr);
+}
+
+extern "C" void on_signal(int) {
+  signal_came = true;
+  set_alarm(kPatience);
+}
+
+extern "C" void on_alarm(int) {
+  if (unhurried > 0) return;  // ~Unhurried sets the next one
+  constexpr char kText[] = "\r\x1b[Kerror: interrupted\n";
+  const std::size_t skipped = clears_line ? 0 : 4;
+  if (write(STDERR_FILENO, kText + skipped, sizeof kText - 1 - skipped) < 0) _exit(kInterrupted);
+  _exit(kInterrupted);
+}
 
 }  // namespace
 
@@ -29,6 +51,10 @@ void install_signal_handlers() {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(signal, &action, nullptr);
   }
+  struct sigaction alarm {};
+  alarm.sa_handler = on_alarm;
+  alarm.sa_flags = static_cast<int>(SA_RESTART);
+  sigaction(SIGALRM, &alarm, nullptr);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
 }
 
@@ -37,6 +63,16 @@ void reserve_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (fcntl(fd, F_GETFD) == -1) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
+
+Unhurried::Unhurried() { ++unhurried; }
+
+Unhurried::~Unhurried() {
+  if (--unhurried == 0 && signal_came) set_alarm(kPatience);
+}
+
+void clear_line_when_interrupted(bool clears) { clears_line = clears; }
+
+void answer_interrupt() { set_alarm(0); }
 
 bool interrupted() { return signal_came; }
 

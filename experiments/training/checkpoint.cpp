@@ -11,6 +11,7 @@
 #include "experiments/cli/errors.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
+#include "nn/io/safetensors_header.h"
 
 namespace experiments::training {
 namespace {
@@ -158,10 +159,11 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  const nn::Safetensors content = nn::read_safetensors(path);
+  Checkpoint checkpoint;
+  const nn::Safetensors content = nn::read_safetensors(
+      path, [&](const auto& header) { read_metadata(header.metadata, checkpoint); });
   try {
-    Checkpoint checkpoint{nn::from_safetensors(content)};
-    read_metadata(content.metadata, checkpoint);
+    static_cast<nn::TrainingState&>(checkpoint) = nn::from_safetensors(content);
     return checkpoint;
   } catch (const cli::DataError& error) {
     rethrow(path, error);

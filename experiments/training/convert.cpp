@@ -3,39 +3,29 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "experiments/cli/errors.h"
+#include "experiments/cli/signals.h"
 #include "experiments/registry.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_names.h"
 #include "experiments/training/loaded_model.h"
-#include "experiments/training/text_data.h"
+#include "experiments/training/vocabulary_file.h"
 
 namespace experiments::training {
 namespace {
 
-using nlohmann::json;
+// What no tensor shows, in the metadata of files that are written here.
+constexpr const char* kHeads = "gradlab.n_head";
+constexpr const char* kGelu = "gradlab.gelu";
+
+bool is_gelu(const std::string& name) { return name == "erf" || name == "tanh"; }
 
 std::string shown(const std::string& path) { return report::quote(path, report::kPathShown); }
-
-/// A JSON list with one string for each token of the model.
-std::vector<std::string> read_vocabulary(const std::string& path, Index size) {
-  const json list = json::parse(read_text(path), nullptr, /*allow_exceptions=*/false);
-  const auto is_text = [](const json& entry) { return entry.is_string(); };
-  if (!list.is_array() || !std::all_of(list.begin(), list.end(), is_text)) {
-    throw cli::DataError(
-        fmt::format("{}: expected a JSON list of strings, one per token", shown(path)));
-  }
-  if (std::ssize(list) != size) {
-    throw cli::DataError(
-        fmt::format("{}: expected {} strings, one for each row of wte.weight, got {}", shown(path),
-                    size, list.size()));
-  }
-  return list.get<std::vector<std::string>>();
-}
 
 std::vector<std::string> numbers(Index size) {
   std::vector<std::string> all;
@@ -78,6 +68,8 @@ class Convert : public Experiment {
   bool to_ours() const { return to_ == "gradlab"; }
   std::string target() const { return to_ours() ? RunFolder(output_).checkpoint_path() : output_; }
   Report report(const nn::GPTOptions& config, const nn::State& state) const;
+  void check_heads(const nn::SafetensorsHeader& header, Index n_embd) const;
+  std::string choose_gelu(const nn::Safetensors& file, ForeignGpt& gpt) const;
   Report read_foreign() const;
   Report write_foreign() const;
 
@@ -99,10 +91,12 @@ void Convert::add_options(Options& options) {
   options.integer("--n-head", n_head_, 1, 100'000,
                   "heads of the model that is read, which its tensors do not show");
   options.choice("--gelu", gelu_, {"auto", "erf", "tanh"},
-                 "gelu of the model that is read; auto: tanh for GPT-2's layout, else erf");
-  options.text("--vocabulary", vocabulary_,
-               "JSON list of the text of each token; without it, tokens are named by number",
-               "FILE");
+                 "gelu of the model that is read; auto: erf if it looks like nanoGPT's, else tanh");
+  options.text(
+      "--vocabulary", vocabulary_,
+      "JSON list of the text of each token, or vocab.json; without it, tokens are named by "
+      "number",
+      "FILE");
   options.toggle("--overwrite", overwrite_, "replace what --output holds");
 }
 
@@ -146,19 +140,41 @@ Report Convert::report(const nn::GPTOptions& c, const nn::State& state) const {
   return report;
 }
 
-Report Convert::read_foreign() const {
-  const nn::Safetensors content = nn::read_safetensors(input_);
-  ForeignGpt gpt;
-  try {
-    gpt = from_foreign(content.tensors, *n_head_);
-  } catch (const cli::DataError& error) {
-    throw cli::DataError(fmt::format("{}: {}", shown(input_), error.what()));
-  }
-  if (gpt.config.n_embd % *n_head_ != 0) {
+/// --n-head against all that the file says of itself. The tensors show that it divides n_embd.
+void Convert::check_heads(const nn::SafetensorsHeader& header, Index n_embd) const {
+  if (n_embd % *n_head_ != 0) {
     throw UsageError(fmt::format("--n-head {} does not divide the n_embd {} of {}", *n_head_,
-                                 gpt.config.n_embd, shown(input_)));
+                                 n_embd, shown(input_)));
   }
-  if (gelu_ != "auto") gpt.config.gelu = gelu_ == "erf" ? nn::Gelu::erf : nn::Gelu::tanh;
+  const auto told = header.metadata.find(kHeads);
+  if (told != header.metadata.end() && told->second != fmt::format("{}", *n_head_)) {
+    throw UsageError(fmt::format("--n-head: {} says {}, got {}", shown(input_),
+                                 report::quote(told->second), *n_head_));
+  }
+}
+
+/// Its form of gelu, and why; from --gelu, the file's own word, or the looks of it.
+std::string Convert::choose_gelu(const nn::Safetensors& file, ForeignGpt& gpt) const {
+  const auto told = file.metadata.find(kGelu);
+  const bool is_told = told != file.metadata.end() && is_gelu(told->second);
+  if (gelu_ == "auto" && !is_told) {
+    const bool is_erf = gpt.config.gelu == nn::Gelu::erf;
+    return fmt::format("{}: {} (--gelu {} if not)", is_erf ? "erf" : "tanh", gpt.why_gelu,
+                       is_erf ? "tanh" : "erf");
+  }
+  const std::string name = gelu_ == "auto" ? told->second : gelu_;
+  gpt.config.gelu = name == "erf" ? nn::Gelu::erf : nn::Gelu::tanh;
+  return fmt::format("{}, as {}", name, gelu_ == "auto" ? "the file says" : "--gelu says");
+}
+
+Report Convert::read_foreign() const {
+  HeaderOfGpt header;
+  nn::Safetensors file = nn::read_safetensors(input_, [&](nn::SafetensorsHeader& all) {
+    header = choose_foreign(all);
+    check_heads(all, header.n_embd);
+  });
+  ForeignGpt gpt = from_foreign(std::move(file.tensors), *n_head_, header.masks);
+  const std::string gelu = choose_gelu(file, gpt);
   const Index V = gpt.config.vocab_size;
   const std::string config = config_of(gpt.config).json(/*seed=*/0, gpt.config.dtype);
   Checkpoint checkpoint;
@@ -166,28 +182,43 @@ Report Convert::read_foreign() const {
   checkpoint.config_json = config;
   checkpoint.vocabulary = vocabulary_.empty() ? numbers(V) : read_vocabulary(vocabulary_, V);
   const LoadedModel whole(checkpoint, shown(input_));  // it will load again
+  const cli::Unhurried writing;
   const RunFolder folder(output_);
   folder.create();
   const FolderLock lock(folder);
   folder.write("config.json", config + '\n');
   folder.save(checkpoint);
   Report done = report(gpt.config, gpt.state);
-  done.notes.push_back(fmt::format("{} layout; gelu {}. Next: gradlab sample --out-dir {}",
-                                   gpt.layout == Layout::conv1d ? "GPT-2's" : "nanoGPT's",
-                                   gpt.config.gelu == nn::Gelu::erf ? "erf" : "tanh",
-                                   report::shell_word(output_)));
+  done.notes.push_back(fmt::format("{} layout; gelu {}.",
+                                   gpt.layout == Layout::conv1d ? "GPT-2's" : "nanoGPT's", gelu));
+  if (gpt.head == Head::missing)
+    done.notes.push_back("It has no lm_head.weight, so it is taken to be tied to wte.weight.");
+  if (!file.metadata.contains(kHeads))
+    done.notes.push_back(
+        fmt::format("n_head is {} because --n-head says so; no tensor can confirm it.", *n_head_));
+  const auto texts = std::ranges::count_if(checkpoint.vocabulary, [](auto& t) { return t != ""; });
+  if (texts < V)
+    done.notes.push_back(
+        fmt::format("{} of the {} rows of wte.weight have no text.", V - texts, V));
+  done.notes.push_back(
+      fmt::format("Next: gradlab sample --out-dir {}", report::shell_word(output_)));
   return done;
 }
 
 Report Convert::write_foreign() const {
-  const bool is_folder = std::filesystem::is_directory(input_);
+  std::error_code unknown;  // then reading it says what is wrong
+  const bool is_folder = std::filesystem::is_directory(input_, unknown);
   const std::string path = is_folder ? RunFolder(input_).checkpoint_path() : input_;
   const LoadedModel model(load_checkpoint(path), shown(path));
   check_representable(model);
   const nn::State state =
       to_foreign(model.state(), to_ == "gpt2" ? Layout::conv1d : Layout::linear);
-  // Readers of such files ask which framework the layout is of.
-  nn::write_safetensors(output_, {.tensors = state, .metadata = {{"format", "pt"}}});
+  const cli::Unhurried writing;
+  // Readers of such files ask which framework the layout is of; the rest is for reading it here.
+  nn::write_safetensors(output_, {.tensors = state,
+                                  .metadata = {{"format", "pt"},
+                                               {kHeads, fmt::format("{}", model.options().n_head)},
+                                               {kGelu, model.stored().config.gelu}}});
   Report done = report(model.options(), model.state());
   const nn::Gelu theirs = to_ == "gpt2" ? nn::Gelu::tanh : nn::Gelu::erf;
   if (model.options().gelu != theirs) {

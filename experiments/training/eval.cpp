@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <optional>
+#include <system_error>
 
 #include "experiments/cli/errors.h"
 #include "experiments/registry.h"
@@ -40,7 +42,9 @@ class Eval : public Experiment {
  public:
   void add_options(Options& options) override {
     options.text("--out-dir", out_dir_, "folder of the run", "FOLDER");
-    options.text("--data", data_, "text to measure on, instead of the run's own", "FILE");
+    options.text("--data", data_,
+                 "text to measure on, all of it, instead of the last tenth of the run's own",
+                 "FILE");
   }
   /// The run's own, as its tasks draw their questions by the seed.
   std::vector<std::string> underlying_options() override {
@@ -59,7 +63,8 @@ class Eval : public Experiment {
     return *loaded_;
   }
   Index windows_at_once() const;
-  HeldOut text(const std::string& path) const;
+  bool is_own_text() const;
+  HeldOut text(const std::string& path, std::int64_t& size) const;
   HeldOut task(std::uint64_t seed) const;
   Tally tally(nn::GPT& model, const std::vector<Batch>& batches, const Run& run) const;
 
@@ -78,11 +83,20 @@ Index Eval::windows_at_once() const {
   return std::clamp<Index>(std::llround(kMostNumbers / largest), 1, kMostWindows);
 }
 
-HeldOut Eval::text(const std::string& path) const {
-  const std::string shown = report::quote(path, report::kPathShown);
-  const Vocabulary vocabulary(loaded_->vocabulary());
-  return held_out(vocabulary.encode(read_text(path), shown), loaded_->options(), windows_at_once(),
-                  shown);
+/// Whether what is measured on is the text that the run was trained on, nine tenths of it.
+bool Eval::is_own_text() const {
+  const std::string& own = loaded_->stored().config.data;
+  std::error_code none;
+  return data_.empty() || std::filesystem::equivalent(data_, own, none);
+}
+
+/// `size` is set to the tokens that it has.
+HeldOut Eval::text(const std::string& path, std::int64_t& size) const {
+  const std::string shown = text_name(path);
+  const Tokens tokens = Vocabulary(loaded_->vocabulary()).encode(read_text(path), shown);
+  size = std::ssize(tokens);
+  return (is_own_text() ? held_out : whole_text)(tokens, loaded_->options(), windows_at_once(),
+                                                 shown);
 }
 
 HeldOut Eval::task(std::uint64_t seed) const {
@@ -118,7 +132,13 @@ Tally Eval::tally(nn::GPT& model, const std::vector<Batch>& batches, const Run& 
 Report Eval::run(const Run& run) {
   const std::string path = data_.empty() ? loaded().stored().config.data : data_;
   const bool is_text = !path.empty();
-  const HeldOut held = is_text ? text(path) : task(run.seed);
+  if (data_.empty() && path == kStandardInput) {
+    throw UsageError(
+        fmt::format("--data: {} was trained on standard input; expected its text as a FILE, or -",
+                    loaded().shown()));
+  }
+  std::int64_t size = 0;
+  const HeldOut held = is_text ? text(path, size) : task(run.seed);
   const auto model = loaded().make(run.dtype);
   Tally sum;
   try {
@@ -142,12 +162,17 @@ Report Eval::run(const Run& run) {
     report.columns.push_back({floor.name, floor.name, 4});
     report.rows[0].push_back(floor.loss);
   }
+  if (is_text) {
+    report.columns.push_back({"data_tokens", "tokens of the text"});
+    report.rows[0].push_back(size);
+  }
   report.notes = {fmt::format(
       "Measured {} {}. Loss in nats per token, beside that of baselines without a network; "
       "perplexity is exp(loss).",
       loaded().shown(),
-      is_text ? fmt::format("on the last tenth of {}, in separate windows of {} tokens",
-                            report::quote(path, report::kPathShown), loaded().options().block_size)
+      is_text ? fmt::format("on {} of {}, in separate windows of {} tokens",
+                            is_own_text() ? "the last tenth" : "all", text_name(path),
+                            loaded().options().block_size)
               : fmt::format("on the answers of task {}", loaded().stored().config.task_name()))};
   return report;
 }

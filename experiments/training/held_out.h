@@ -20,4 +20,9 @@ struct HeldOut {
 HeldOut held_out(const Tokens& text, const nn::GPTOptions& config, Index most,
                  const std::string& shown);
 
+/// All of a text that no part of was trained on, every token but the first a target; the last
+/// window may be shorter. DataError, naming `shown`, unless there are two tokens.
+HeldOut whole_text(const Tokens& text, const nn::GPTOptions& config, Index most,
+                   const std::string& shown);
+
 }  // namespace experiments::training

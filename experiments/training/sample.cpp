@@ -10,6 +10,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/loaded_model.h"
 #include "experiments/training/samples.h"
+#include "experiments/training/text_data.h"
 #include "experiments/training/vocabulary.h"
 
 namespace experiments::training {
@@ -25,14 +26,22 @@ class Writer {
   Writer(const Run& run, const Vocabulary& vocabulary) : run_(run), vocabulary_(vocabulary) {}
 
   void heading(const std::string& line) { show(line + '\n'); }
+  /// Between a question and its answer; no part of the text.
+  void arrow() {
+    show(" -> ");
+    begins_ = true;
+  }
   void token(std::int64_t token) {
-    const std::string piece = (text_.empty() ? "" : vocabulary_.separator()) + vocabulary_[token];
-    text_ += piece;
-    show(readable(piece));
+    if (!text_.empty()) text_ += vocabulary_.separator();
+    if (!begins_) show(vocabulary_.separator());
+    text_ += vocabulary_[token];
+    show(readable(vocabulary_[token]));
+    begins_ = false;
   }
   /// Ends one text and begins the next.
   std::string text() {
     show("\n");
+    begins_ = true;
     return std::exchange(text_, {});
   }
   bool streams() const { return streams_; }
@@ -47,6 +56,7 @@ class Writer {
   const Run& run_;
   const Vocabulary& vocabulary_;
   std::string text_, page_;
+  bool begins_ = true;  // nothing stands before the next token that it has to be told from
   bool streams_ = false;
 };
 
@@ -121,7 +131,8 @@ std::vector<Sample::Prompt> Sample::task_prompts(std::uint64_t seed) {
 std::vector<Sample::Prompt> Sample::prompts(const Run& run, const Vocabulary& vocabulary) {
   const bool is_task = loaded().has_task();
   if (is_task && prompt_.empty()) return task_prompts(run.seed);
-  Prompt prompt{.tokens = vocabulary.encode(prompt_, "--prompt"), .count = max_new_tokens_};
+  Prompt prompt{.tokens = vocabulary.encode(clean_text(prompt_, "--prompt"), "--prompt"),
+                .count = max_new_tokens_};
   if (prompt.tokens.empty()) prompt.tokens = {start_token(loaded().vocabulary())};
   if (is_task) {
     const Index length = std::ssize(prompt.tokens), block = loaded().options().block_size;
@@ -141,6 +152,7 @@ void Sample::write(nn::GPT& model, const Prompt& prompt, Index number, const Run
   const Index count = std::min(prompt.count, most);
   if (num_samples_ > 1 && !loaded_->has_task()) out.heading(fmt::format("--- {} ---", number + 1));
   for (const std::int64_t token : prompt.tokens) out.token(token);
+  if (loaded_->has_task()) out.arrow();
   Index written = 0;
   const auto take = [&](std::int64_t token) {
     out.token(token);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "experiments/report/text.h"
+#include "experiments/cli/errors.h"
 #include "experiments/training/floors.h"
 #include "experiments/training/tasks.h"
 #include "experiments/training/text_data.h"
@@ -18,9 +18,13 @@ constexpr Index kTaskExamples = 2048;  // of the final evaluation
 
 TextData read_data(const TrainConfig& config, const std::vector<std::string>& vocabulary) {
   const std::string text = read_text(config.data);
-  if (vocabulary.empty()) return {text, config.block_size};
-  const std::string shown = report::quote(config.data, report::kPathShown);
-  return {Vocabulary(vocabulary).encode(text, shown), vocabulary, config.block_size};
+  const std::string shown = text_name(config.data);
+  try {
+    if (vocabulary.empty()) return {text, config.block_size};
+    return {Vocabulary(vocabulary).encode(text, shown), vocabulary, config.block_size};
+  } catch (const cli::DataError& error) {
+    throw cli::DataError(fmt::format("--data {}: {}", shown, error.what()));
+  }
 }
 
 class TextSource : public Source {

@@ -26,7 +26,7 @@ std::int64_t below(Index n, double uniform) {
 Index in_range(const char* task, const char* what, Index value, Index min, Index max) {
   if (value < min || value > max)
     throw cli::UsageError(
-        fmt::format("task {}: {}: expected {} to {}, got {}", task, what, min, max, value));
+        fmt::format("--task-{}: task {} expects {} to {}, got {}", what, task, min, max, value));
   return value;
 }
 
@@ -71,7 +71,7 @@ Task make_add(const TaskOptions& options) {
   const Index digits = in_range("add", "length", options.length.value_or(2), 1, kMaxLength);
   if (options.symbols)
     throw cli::UsageError(
-        fmt::format("task add: symbols: expected none, as add always has ten digits, got {}",
+        fmt::format("--task-symbols: task add expects none, as it always has ten digits, got {}",
                     *options.symbols));
   std::vector<std::string> vocabulary = {"0", "1", "2", "3", "4", "5",
                                          "6", "7", "8", "9", "+", "="};

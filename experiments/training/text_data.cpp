@@ -27,16 +27,16 @@ double memory_of(std::size_t bytes) {
 std::string read_bytes(const std::string& path) {
   const auto fail = [&path](int error) {
     cli::throw_if_interrupted();
-    throw cli::IoError(fmt::format("cannot read {}: {}", report::quote(path, report::kPathShown),
-                                   std::strerror(error)));
+    throw cli::IoError(fmt::format("cannot read {}: {}", text_name(path), std::strerror(error)));
   };
-  const int fd = open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  const int fd = path == kStandardInput ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                        : open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) fail(errno);
   struct stat about {};
   if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
     close(fd);
-    throw cli::IoError(fmt::format("cannot read {}: it is a device, which has no end",
-                                   report::quote(path, report::kPathShown)));
+    throw cli::IoError(
+        fmt::format("cannot read {}: it is a device, which has no end", text_name(path)));
   }
   std::string bytes;
   std::vector<char> buffer(1 << 20);
@@ -54,24 +54,32 @@ std::string read_bytes(const std::string& path) {
   return bytes;
 }
 
-/// CRLF as LF, in place.
+/// Every line end as LF, in place.
 void normalize_line_ends(std::string& text) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_crlf = text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n';
-    if (!is_crlf) text[kept++] = text[i];
+    const bool is_cr = text[i] == '\r';
+    if (is_cr && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    text[kept++] = is_cr ? '\n' : text[i];
   }
   text.resize(kept);
 }
 
 }  // namespace
 
-std::string read_text(const std::string& path) {
-  std::string text = read_bytes(path);
-  check_text(text, report::quote(path, report::kPathShown));
+std::string clean_text(std::string text, std::string_view what) {
+  check_text(text, what);
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   normalize_line_ends(text);
   return text;
+}
+
+std::string text_name(const std::string& path) {
+  return path == kStandardInput ? "standard input" : report::quote(path, report::kPathShown);
+}
+
+std::string read_text(const std::string& path) {
+  return clean_text(read_bytes(path), text_name(path));
 }
 
 TextData::TextData(Tokens tokens, std::vector<std::string> vocabulary, Index block_size)

@@ -12,10 +12,16 @@ namespace experiments::training {
 
 using autograd::Index;
 
-/// The text of a file: UTF-8, without a byte order mark, CRLF as LF (a CR alone stays). IoError
-/// with path and reason if it cannot be read, DataError with the offset if it is no text,
-/// UsageError if its tokens would not fit into memory, Interrupted.
+/// A text from outside, as models see it: UTF-8, without a byte order mark, and every line end,
+/// CRLF and a CR alone too, as LF. DataError, naming `what` and the offset, if it is no text.
+std::string clean_text(std::string text, std::string_view what);
+
+/// clean_text() of a file, or of standard input where `path` is "-". IoError with path and reason
+/// if it cannot be read, UsageError if its tokens would not fit into memory, Interrupted.
 std::string read_text(const std::string& path);
+/// What messages call it: "standard input", or the path between quotes.
+std::string text_name(const std::string& path);
+inline constexpr const char* kStandardInput = "-";
 
 enum class Split { train, validation };
 

@@ -13,6 +13,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/run_folder.h"
 #include "experiments/training/samples.h"
+#include "experiments/training/text_data.h"
 #include "experiments/training/trainer.h"
 #include "experiments/training/watch.h"
 #include "experiments/training/zscore.h"
@@ -223,7 +224,8 @@ void Train::begin(const Run& run) {
   last_ = run.quick ? std::min<Index>(config_.max_iters, 50) : config_.max_iters;
   seed_ = run.seed;
   dtype_ = run.dtype;
-  if (!config_.data.empty()) {  // as --resume and eval may come from another folder
+  if (!config_.data.empty() && config_.data != kStandardInput) {  // as --resume and eval may come
+                                                                  // from another folder
     config_.data = std::filesystem::absolute(config_.data).lexically_normal().string();
   }
   source_ =

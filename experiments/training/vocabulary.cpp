@@ -27,15 +27,14 @@ Vocabulary::Vocabulary(std::vector<std::string> entries) : entries_(std::move(en
     tokens_.emplace(entries_[i], static_cast<std::int64_t>(i));  // the first of equals
     longest_ = std::max(longest_, entries_[i].size());
   }
-  const bool are_words =
-      !std::ranges::all_of(entries_, is_character) && std::ranges::none_of(entries_, has_blank);
-  if (are_words) separator_ = " ";
+  passes_blanks_ = std::ranges::none_of(entries_, has_blank);
+  if (passes_blanks_ && !std::ranges::all_of(entries_, is_character)) separator_ = " ";
 }
 
 Tokens Vocabulary::encode(std::string_view text, std::string_view what) const {
   Tokens tokens;
   for (std::size_t at = 0; at < text.size();) {
-    if (!separator_.empty() && kBlanks.find(text[at]) != kBlanks.npos) {
+    if (passes_blanks_ && kBlanks.find(text[at]) != kBlanks.npos) {
       ++at;
       continue;
     }

@@ -22,8 +22,8 @@ class Vocabulary {
   /// What stands between tokens: a blank where they could not be told apart without ("12 7"), or
   /// nothing.
   const std::string& separator() const { return separator_; }
-  /// The longest entry at each place; blanks between entries are passed over where they are the
-  /// separator. DataError, naming `what`, the first character that begins no entry and its place.
+  /// The longest entry at each place; blanks are passed over where no entry has one. DataError,
+  /// naming `what`, the first character that begins no entry and its place.
   Tokens encode(std::string_view text, std::string_view what) const;
   std::string decode(std::span<const std::int64_t> tokens) const;
   const std::string& operator[](std::int64_t token) const {
@@ -34,6 +34,7 @@ class Vocabulary {
   std::vector<std::string> entries_;
   std::map<std::string, std::int64_t, std::less<>> tokens_;
   std::size_t longest_ = 0;  // bytes of an entry
+  bool passes_blanks_ = false;
   std::string separator_;
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "nn/io/errors.h"
+#include "nn/io/memory_limit.h"
 #include "nn/io/safetensors_header.h"
 #include "nn/io/text.h"
 
@@ -33,8 +34,10 @@ const Encoding& encoding_of(DType dtype) {
 SafetensorsHeader header_of(const Safetensors& content) {
   SafetensorsHeader header{.tensors = {}, .metadata = content.metadata};
   for (const auto& [name, tensor] : content.tensors)
-    header.tensors.push_back(
-        {.name = name, .encoding = &encoding_of(tensor.dtype()), .shape = tensor.shape()});
+    header.tensors.push_back({.name = name,
+                              .dtype = {},
+                              .encoding = &encoding_of(tensor.dtype()),
+                              .shape = tensor.shape()});
   std::stable_sort(header.tensors.begin(), header.tensors.end(),
                    [](const TensorEntry& a, const TensorEntry& b) {
                      return a.encoding->bytes > b.encoding->bytes;
@@ -55,7 +58,7 @@ std::span<const std::byte> bytes_of(const Array& array) {
 
 // --- reading
 
-/// A regular file that is read from its beginning.
+/// A regular file.
 class InputFile {
  public:
   explicit InputFile(const std::string& path)
@@ -74,6 +77,10 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   std::uint64_t size() const { return size_; }
+
+  void seek(std::uint64_t offset) {
+    if (lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) fail(std::strerror(errno));
+  }
 
   void read(void* into, std::size_t count) {
     auto* bytes = static_cast<std::byte*>(into);
@@ -97,8 +104,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// The header and nothing after it. All its claims have then been checked against the size.
-SafetensorsHeader read_header(InputFile& file) {
+/// The header and nothing after it. All its claims have then been checked against the size. Data
+/// begins at `data_begin`.
+SafetensorsHeader read_header(InputFile& file, std::uint64_t& data_begin) {
   std::uint64_t length = 0;
   if (file.size() < sizeof length)
     throw DataError(
@@ -118,7 +126,20 @@ SafetensorsHeader read_header(InputFile& file) {
     throw DataError(fmt::format("{}: {} bytes of data expected, {} given",
                                 data > rest - length ? "truncated" : "wrong size", data,
                                 rest - length));
+  data_begin = sizeof length + length;
   return header;
+}
+
+/// That its tensors can all be read, and have room.
+void check_memory(const SafetensorsHeader& header) {
+  double needed = 0;
+  for (const TensorEntry& entry : header.tensors)
+    needed += static_cast<double>(entry.shape.numel()) *
+              static_cast<double>(autograd::item_size(encoding_of(entry).dtype));
+  const double limit = kMemoryShare * memory_limit();
+  if (needed > limit)
+    throw DataError(fmt::format("its tensors need {:.3g} GB of memory, at most {:.3g} GB expected",
+                                needed / 1e9, limit / 1e9));
 }
 
 // Both have the 8 exponent bits or fewer of a float, so every value fits exactly; NaNs keep sign
@@ -168,7 +189,7 @@ Array read_bools(InputFile& file, const TensorEntry& entry) {
 }
 
 Array read_array(InputFile& file, const TensorEntry& entry) {
-  const DType dtype = entry.encoding->dtype;
+  const DType dtype = encoding_of(entry).dtype;
   if (entry.encoding->bytes != autograd::item_size(dtype)) return read_halves(file, entry);
   if (dtype == DType::b8) return read_bools(file, entry);
   return autograd::dispatch_any(dtype, [&](auto tag) {
@@ -197,13 +218,19 @@ void write_safetensors(const std::string& path, const Safetensors& content,
   file.commit();
 }
 
-Safetensors read_safetensors(const std::string& path) {
+Safetensors read_safetensors(const std::string& path,
+                             const std::function<void(SafetensorsHeader&)>& choose) {
   InputFile file(path);
   try {
-    SafetensorsHeader header = read_header(file);
+    std::uint64_t data_begin = 0;
+    SafetensorsHeader header = read_header(file, data_begin);
+    if (choose) choose(header);
+    check_memory(header);
     Safetensors content{.tensors = {}, .metadata = std::move(header.metadata)};
-    for (const TensorEntry& entry : header.tensors)
+    for (const TensorEntry& entry : header.tensors) {
+      file.seek(data_begin + entry.begin);
       content.tensors.emplace(entry.name, autograd::Tensor(read_array(file, entry)));
+    }
     return content;
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", quote(path), error.what()));

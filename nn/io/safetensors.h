@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -7,6 +8,8 @@
 #include "nn/module.h"
 
 namespace nn {
+
+struct SafetensorsHeader;  // of safetensors_header.h
 
 /// What a safetensors file holds: tensors and texts, each under a name.
 /// Layout: the length of the header (8 bytes, little-endian), the header (a JSON object, filled up
@@ -25,8 +28,11 @@ void write_safetensors(const std::string& path, const Safetensors& content,
                        const FileSystem& system = system_calls());
 
 /// Also reads F16 and BF16, as f32. Everything that the header claims is checked against the size
-/// of the file before memory is taken for data. DataError for a file that is damaged or not of this
-/// format, IoError for one that cannot be read; both name the path.
-Safetensors read_safetensors(const std::string& path);
+/// of the file and of memory before any data is read. Before that, `choose` is shown the header: it
+/// may throw, and it may erase tensors that are not needed. Those are skipped, whatever their
+/// dtype. DataError for a file that is damaged, not of this format or too large for memory, and for
+/// what `choose` throws as one; IoError for a file that cannot be read. All name the path.
+Safetensors read_safetensors(const std::string& path,
+                             const std::function<void(SafetensorsHeader&)>& choose = {});
 
 }  // namespace nn

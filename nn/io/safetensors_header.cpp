@@ -67,14 +67,17 @@ json parsed(std::string_view text) {
   }
 }
 
-const Encoding& encoding_of(const std::string& name, const json& value) {
+std::string known_dtypes() {
   std::vector<std::string_view> known;
-  for (const Encoding& encoding : kEncodings) {
-    if (value == encoding.name) return encoding;
-    known.push_back(encoding.name);
-  }
-  refuse("tensor {}: dtype: expected {}, got {}", label(name), fmt::join(known, ", "),
-         shown(value));
+  for (const Encoding& encoding : kEncodings) known.push_back(encoding.name);
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
+const Encoding* find_encoding(std::string_view dtype) {
+  const auto* end = std::end(kEncodings);
+  const auto* found = std::find_if(std::begin(kEncodings), end,
+                                   [dtype](const Encoding& e) { return e.name == dtype; });
+  return found == end ? nullptr : found;
 }
 
 std::vector<std::uint64_t> whole_numbers(const std::string& what, const json& list) {
@@ -90,8 +93,8 @@ std::vector<std::uint64_t> whole_numbers(const std::string& what, const json& li
 
 /// Bytes of its elements, counted as Shape does: a size of 0 does not excuse the others.
 std::uint64_t checked_bytes(const std::string& what, const std::vector<std::uint64_t>& sizes,
-                            const Encoding& encoding) {
-  auto bytes = static_cast<std::int64_t>(encoding.bytes);
+                            std::uint64_t item_bytes) {
+  auto bytes = static_cast<std::int64_t>(item_bytes);
   for (const std::uint64_t size : sizes) {
     if (__builtin_mul_overflow(bytes, std::max<std::uint64_t>(size, 1), &bytes))
       refuse("{}: [{}] needs more bytes than fit into 63 bits", what, fmt::join(sizes, ", "));
@@ -106,15 +109,22 @@ TensorEntry entry_of(const std::string& name, const json& fields) {
     if (!fields.contains(field)) refuse("{}: {} is missing", tensor, field);
   if (fields.size() > 3)
     refuse("{}: expected dtype, shape and data_offsets, got {} fields", tensor, fields.size());
-  const Encoding& encoding = encoding_of(name, fields["dtype"]);
+  const json& dtype = fields["dtype"];
+  if (!dtype.is_string())
+    refuse("{}: dtype: expected {}, got {}", tensor, known_dtypes(), shown(dtype));
+  const Encoding* encoding = find_encoding(dtype.get_ref<const std::string&>());
   const auto sizes = whole_numbers(tensor + ": shape", fields["shape"]);
-  const std::uint64_t needed = checked_bytes(tensor + ": shape", sizes, encoding);
+  const std::uint64_t needed =
+      checked_bytes(tensor + ": shape", sizes, encoding ? encoding->bytes : 1);
   const auto offsets = whole_numbers(tensor + ": data_offsets", fields["data_offsets"]);
   if (offsets.size() != 2) refuse("{}: data_offsets: expected two, got {}", tensor, offsets.size());
   const std::uint64_t begin = offsets[0], end = offsets[1];
   if (begin > end) refuse("{}: data_offsets: begin {} is above end {}", tensor, begin, end);
-  if (end - begin != needed) refuse("{}: {} bytes expected, {} given", tensor, needed, end - begin);
-  return {name, &encoding, Shape(std::vector<Index>(sizes.begin(), sizes.end())), begin, end};
+  if (encoding && end - begin != needed)
+    refuse("{}: {} bytes expected, {} given", tensor, needed, end - begin);
+  return {name,     dtype.get<std::string>(),
+          encoding, Shape(std::vector<Index>(sizes.begin(), sizes.end())),
+          begin,    end};
 }
 
 std::map<std::string, std::string> metadata_of(const json& texts) {
@@ -157,6 +167,12 @@ void check_utf8(const std::string& what, const std::string& text) {
 std::string label(std::string_view tensor) {
   const std::string quoted = quote(tensor);
   return quoted.substr(1, quoted.size() - 2);
+}
+
+const Encoding& encoding_of(const TensorEntry& entry) {
+  if (entry.encoding) return *entry.encoding;
+  refuse("tensor {}: dtype: expected {}, got {}", label(entry.name), known_dtypes(),
+         quote(entry.dtype, 40));
 }
 
 SafetensorsHeader parse_header(std::string_view text) {

@@ -30,18 +30,22 @@ std::string label(std::string_view tensor);
 
 struct TensorEntry {
   std::string name;
-  const Encoding* encoding = nullptr;
+  std::string dtype;                   // as the header has it
+  const Encoding* encoding = nullptr;  // of that name; none for a dtype that cannot be read here
   Shape shape;
   std::uint64_t begin = 0, end = 0;  // its bytes, counted from the first byte of data
 };
+
+/// DataError if its dtype cannot be read here.
+const Encoding& encoding_of(const TensorEntry& entry);
 
 struct SafetensorsHeader {
   std::vector<TensorEntry> tensors;  // in the order of their data
   std::map<std::string, std::string> metadata;
 };
 
-/// Checks `text` against all rules but one: that its data ends with the file. The DataError does
-/// not name the path.
+/// Checks `text` against all rules but one: that its data ends with the file. Unknown dtypes pass,
+/// as their tensors may not be needed. The DataError does not name the path.
 SafetensorsHeader parse_header(std::string_view text);
 
 /// The reverse, padded with blanks. DataError if a name or a text is not UTF-8, or all of it is

@@ -27,15 +27,17 @@ TEST(Scale, ParsesWhatItPrints) {
     EXPECT_EQ(Scale::parse(text).name(), text);
   }
   EXPECT_EQ(Scale::parse("sqrt").name(), "sqrt_dk");
-  EXPECT_EQ(Scale::parse("+2.50").name(), "2.5");
+  EXPECT_EQ(Scale::parse("2.50").name(), "2.5");
+  EXPECT_EQ(Scale::parse("-0e400"), Scale::number(-0.0));
   EXPECT_EQ(Scale::parse("1E3"), Scale::number(1000));
   const double third = 1.0 / 3.0;
   EXPECT_EQ(Scale::parse(Scale::number(third).name()).factor(1), third);
 }
 
 TEST(Scale, RefusesOtherTextWithItAndTheAllowedForms) {
-  for (const char* text : {"", " ", "root", "1 ", " 1", "1x", "1,5", "0x10", "nan", "inf", "-inf",
-                           "1e400", "1e", "1e5.5", "--1", "1.2.3", "SQRT_DK", "."}) {
+  for (const char* text : {"",    " ",   "root", "1 ",    " 1",     "1x",        "1,5",     "0x10",
+                           "nan", "inf", "-inf", "1e400", "1e-400", "-0.1e-999", "010",     "00",
+                           "-01", "+5",  "1e",   "1e5.5", "--1",    "1.2.3",     "SQRT_DK", "."}) {
     EXPECT_THAT([&] { Scale::parse(text); },
                 ThrowsMessage<ValueError>(AllOf(HasSubstr("none, sqrt_dk, dk or a finite number"),
                                                 HasSubstr(fmt::format("'{}'", text)))))

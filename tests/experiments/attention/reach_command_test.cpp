@@ -62,11 +62,19 @@ TEST(ReachCommand, ABrokenGradientIsSeen) {
   }
 }
 
-TEST(ReachCommand, ASaturatedSoftmaxFailsTheRunAndSaysSo) {
+TEST(ReachCommand, ASaturatedSoftmaxIsAFindingNotAFailure) {
+  for (const Words& words : {Words{"--init", "lesson"}, Words{"--scale", "100"},
+                             Words{"--init", "lesson", "--scale", "none", "--n-head", "1"}}) {
+    for (const char* seed : {"0", "1", "2", "3"}) {
+      Words all = words;
+      all.insert(all.end(), {"--seed", seed});
+      const Outcome outcome = reach(all);
+      EXPECT_EQ(outcome.code, 0) << outcome.err;
+    }
+  }
   const Outcome outcome =
       reach({"--init", "lesson", "--scale", "none", "--n-embd", "256", "--n-head", "1"});
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("the output that moves least moves"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("saturated"));
 }
 

@@ -219,6 +219,36 @@ TEST(Config, AnEmptyFileAndTheDefaultCommandAreFine) {
   EXPECT_EQ(configured("", {"info", "--help"}).code, 0);
 }
 
+TEST(Config, ItsOnlyTableRunsWhereNoCommandIsTyped) {
+  const Outcome expected = test::in_process({"reach", "--delta", "1.5", "--format", "csv"});
+  const std::string text = "[reach]\ndelta = 1.5\nformat = 'csv'";
+  for (const Words& words : {Words{}, Words{"--position", "0"}, Words{"reach"}}) {
+    const Outcome outcome = configured(text, words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, expected.out);
+  }
+  EXPECT_EQ(configured(text + "\n[scaling]\nrows = 160\nquick = true", {}).code, 0);
+  EXPECT_THAT(configured(text, {"--help"}).out, HasSubstr("Usage: gradlab [COMMAND]"));
+  const struct {
+    std::string text;
+    Words words;
+    const char* error;
+  } cases[] = {{text + "\n[info]\nformat = 'csv'",
+                {},
+                "run.toml: expected a command to be typed, as there are tables of "},
+               {text,
+                {"info"},
+                "run.toml: expected a table [info], as that is what runs; there is "
+                "reach"}};
+  for (const auto& c : cases) {
+    const Outcome outcome = configured(c.text, c.words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(c.error));
+  }
+  EXPECT_EQ(configured(text + "\n[info]\nformat = 'csv'", {"info"}).code, 0);
+  EXPECT_EQ(configured("format = 'csv'\n" + text, {"info"}).code, 0);
+}
+
 TEST(Config, ValuesAreTakenAsTheyStand) {
   const Folder folder;
   for (const std::string& name : {std::string("[a,b]"), std::string("--quick"), std::string("a#b"),

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <new>
 
 #include "autograd/errors.h"
@@ -149,7 +150,26 @@ std::unique_ptr<Experiment> make_deaf() {
   return fake;
 }
 
-constexpr Entry kEndless[] = {{"deaf", "", "", make_deaf}, {"endless", "", "", make_endless}};
+/// As make_deaf(), but what it does takes 1.2 s, and then it is done with a file.
+std::unique_ptr<Experiment> make_writing() {
+  auto fake = std::make_unique<Fake>();
+  fake->body = [](const Run& run) -> Report {
+    if (write(1, "!", 1) != 1) _exit(99);
+    {
+      const Unhurried writing;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1200);
+      while (std::chrono::steady_clock::now() < end) usleep(10'000);
+    }
+    if (write(1, "written", 7) != 7) _exit(99);
+    run.progress(1);
+    return {};
+  };
+  return fake;
+}
+
+constexpr Entry kEndless[] = {{"deaf", "", "", make_deaf},
+                              {"endless", "", "", make_endless},
+                              {"writing", "", "", make_writing}};
 
 Outcome interrupted(const char* command, const std::string& file, const std::vector<int>& signals) {
   const auto child = [&] {
@@ -179,6 +199,26 @@ TEST(Program, AnInterruptEndsARunWithNothingHalfWritten) {
     EXPECT_THAT(folder.names(), testing::ElementsAre("x"));
     EXPECT_EQ(test::contents(folder / "x"), "kept");
   }
+}
+
+TEST(Program, AnInterruptEndsWhatDoesNotLook) {
+  const Folder folder;
+  test::put(folder / "x", "kept");
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = interrupted("deaf", folder / "x", {SIGINT});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));  // 0.7, if idle
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err, "error: interrupted\n");
+  EXPECT_THAT(folder.names(), testing::ElementsAre("x"));
+  EXPECT_EQ(test::contents(folder / "x"), "kept");
+}
+
+TEST(Program, AnInterruptWaitsForAFile) {
+  const Folder folder;
+  const Outcome outcome = interrupted("writing", folder / "x", {SIGINT});
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_EQ(outcome.err, "error: interrupted\n");
+  EXPECT_EQ(outcome.out, "written");
 }
 
 TEST(Program, ASecondInterruptEndsTheProcessAtOnce) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "experiments/cli/program.h"
 #include "tests/experiments/run.h"
@@ -97,6 +100,26 @@ TEST(Terminal, ProgressIsErasedInTheEnd) {
   EXPECT_THAT(text, HasSubstr("slow ["));
   EXPECT_THAT(text, HasSubstr(" %"));
   EXPECT_THAT(text, testing::EndsWith("\r\x1b[K"));
+}
+
+TEST(Terminal, ProgressStaysWithinTheWidth) {
+  for (const unsigned short width : {4, 12, 20, 31, 80}) {
+    const std::string text = on_terminal(2, [width] {
+      winsize size{};
+      size.ws_col = width;
+      if (ioctl(2, TIOCSWINSZ, &size) != 0) return 99;
+      return run_slow();
+    });
+    std::size_t widest = 0;
+    for (std::size_t begin = text.find('\r'); begin != text.npos;) {
+      const std::size_t end = text.find("\x1b[K", begin);
+      widest = std::max(widest, end - begin - 1);
+      begin = text.find('\r', begin + 1);
+    }
+    EXPECT_LT(widest, width) << text;
+    EXPECT_GT(widest, 0u);
+    EXPECT_EQ(text.find("[####") != text.npos, width >= 31) << text;
+  }
 }
 
 TEST(Terminal, ProgressIsShownNowhereElse) {

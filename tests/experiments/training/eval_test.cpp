@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -68,7 +70,15 @@ TEST(Eval, OfAnotherTextInTheSameCharacters) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "dog on mat\n";
   test::put(folder / "other.txt", text);
-  EXPECT_GT(row_of({"--out-dir", folder / "out", "--data", folder / "other.txt"})["loss"], 0);
+  const json row = row_of({"--out-dir", folder / "out", "--data", folder / "other.txt"});
+  EXPECT_GT(row["loss"], 0);
+  EXPECT_EQ(row["tokens"], 60 * 11 - 1);  // all but the first, and a window of 3 at the end
+  EXPECT_EQ(row["data_tokens"], 60 * 11);
+  EXPECT_FALSE(row.contains("unigram"));
+  // The parts are measured alike: two tokens that follow each other give the loss of their pair.
+  test::put(folder / "pair.txt", "do");
+  const json pair = row_of({"--out-dir", folder / "out", "--data", folder / "pair.txt"});
+  EXPECT_EQ(pair["tokens"], 1);
   const auto fails = [&](const std::string& data) {
     test::put(folder / "bad.txt", data);
     const Outcome outcome =
@@ -78,7 +88,40 @@ TEST(Eval, OfAnotherTextInTheSameCharacters) {
     return outcome.err;
   };
   EXPECT_THAT(fails("dog \xc3\xbc"), HasSubstr("bad.txt': '\xc3\xbc' at byte 4 is not in"));
-  EXPECT_THAT(fails("dog on mat\n"), HasSubstr("block size 8 needs at least 9"));
+  EXPECT_THAT(fails("d"), HasSubstr("bad.txt': expected at least 2 tokens to measure on, got 1"));
+}
+
+TEST(Eval, OfTheTextThatItWasTrainedOnIsTheLastTenthByAnyName) {
+  const Folder folder;
+  test::train_text(folder);
+  const json own = row_of({"--out-dir", folder / "out"});
+  EXPECT_LT(own["tokens"], own["data_tokens"].get<int>() / 9);
+  ASSERT_EQ(symlink("text.txt", (folder / "link.txt").c_str()), 0);
+  EXPECT_EQ(row_of({"--out-dir", folder / "out", "--data", folder / "link.txt"}), own);
+}
+
+TEST(Eval, ADashIsStandardInput) {
+  const Folder folder;
+  test::train_text(folder);
+  test::put(folder / "other.txt", "dog on mat\r\nthe cat");
+  const auto from = [&](const std::string& data) {
+    const Outcome outcome =
+        test::execute({"eval", "--out-dir", folder / "out", "--format", "csv", "--data", data},
+                      [&] { dup2(open((folder / "other.txt").c_str(), O_RDONLY), 0); });
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_EQ(from("-"), from(folder / "other.txt"));
+  const auto train = [&](const std::string& out) {
+    return test::execute({"train", "--out-dir", out, "--n-layer", "1", "--n-head", "2", "--n-embd",
+                          "16", "--max-iters", "2", "--block-size", "8", "--data", "-"},
+                         [&] { dup2(open((folder / "text.txt").c_str(), O_RDONLY), 0); });
+  };
+  const Outcome trained = train(folder / "piped");
+  EXPECT_EQ(trained.code, 0) << trained.err;
+  const Outcome outcome = in_process({"eval", "--out-dir", folder / "piped"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("was trained on standard input; expected its text"));
 }
 
 TEST(Eval, NamesTheFileThatIsMissing) {

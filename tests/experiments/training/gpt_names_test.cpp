@@ -113,6 +113,34 @@ TEST(GptNames, PrefixesMayBeMissingAndMasksAreDropped) {
   expect_same(from_foreign(compiled, 2).state, ours);
 }
 
+TEST(GptNames, GeluFollowsWhoseModelItLooksLike) {
+  const auto told = [](nn::Tied tied, Layout layout, Masks masks = Masks::no) {
+    const State foreign = to_foreign(state_of(with(nn::Bias::yes, tied)), layout);
+    const ForeignGpt gpt = from_foreign(foreign, 2, masks);
+    return std::pair(gpt.config.gelu, std::string(gpt.why_gelu));
+  };
+  using testing::Pair;
+  const auto tanh = nn::Gelu::tanh, erf = nn::Gelu::erf;
+  EXPECT_THAT(told(nn::Tied::yes, Layout::linear), Pair(erf, HasSubstr("nanoGPT")));
+  EXPECT_THAT(told(nn::Tied::no, Layout::linear), Pair(tanh, HasSubstr("minGPT")));
+  EXPECT_THAT(told(nn::Tied::yes, Layout::linear, Masks::yes), Pair(tanh, HasSubstr("masks")));
+  EXPECT_THAT(told(nn::Tied::yes, Layout::conv1d), Pair(tanh, HasSubstr("GPT-2")));
+  EXPECT_THAT(told(nn::Tied::no, Layout::conv1d), Pair(tanh, HasSubstr("GPT-2")));
+  State masked = to_foreign(state_of(kConfig), Layout::linear);
+  masked["transformer.h.0.attn.bias"] = autograd::ones({1, 1, 5, 5});
+  EXPECT_EQ(from_foreign(masked, 2).config.gelu, tanh);
+}
+
+TEST(GptNames, AHeadThatIsMissingIsTied) {
+  State state = to_foreign(state_of(kConfig), Layout::linear);
+  EXPECT_EQ(from_foreign(state, 2).head, Head::tied);
+  state.erase("lm_head.weight");
+  EXPECT_EQ(from_foreign(state, 2).head, Head::missing);
+  EXPECT_EQ(from_foreign(state, 2).config.tied, nn::Tied::yes);
+  const State untied = to_foreign(state_of(with(nn::Bias::yes, nn::Tied::no)), Layout::linear);
+  EXPECT_EQ(from_foreign(untied, 2).head, Head::own);
+}
+
 TEST(GptNames, MissingAndUnknownNamesAreListed) {
   const State whole = to_foreign(state_of(kConfig), Layout::linear);
   const auto message = [](const State& state) {

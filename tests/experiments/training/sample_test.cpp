@@ -101,6 +101,24 @@ TEST(Sample, OfATaskAnswersItsQuestions) {
   EXPECT_THAT(outcome.err, HasSubstr("at most the 4 tokens of task copy, got 6"));
 }
 
+TEST(Sample, OfATaskTellsTheAnswerFromTheQuestion) {
+  const Folder folder;
+  test::train(folder / "out", {"--task", "copy", "--task-length", "2"});
+  const auto text = [&](const std::string& prompt) {
+    const Outcome outcome = in_process({"sample", "--out-dir", folder / "out", "--prompt", prompt});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_THAT(text("ab|"), testing::MatchesRegex("ab\\| -> [a-h|]{2}\n"));
+  EXPECT_EQ(text("a b |\r\n"), text("ab|"));
+}
+
+TEST_F(SampleText, LineEndsAreThoseOfTexts) {
+  EXPECT_EQ(sample({"--prompt", "mat\r\nand"}).out, sample({"--prompt", "mat\nand"}).out);
+  EXPECT_EQ(sample({"--prompt", "mat\rand"}).out, sample({"--prompt", "mat\nand"}).out);
+  EXPECT_THAT(sample({"--prompt", "mat\xff"}).err, HasSubstr("--prompt: expected UTF-8"));
+}
+
 TEST(Sample, CtrlCEndsItInALineOfItsOwn) {
   const Folder folder;
   test::train_text(folder);
@@ -123,6 +141,11 @@ TEST(Vocabulary, TakesTheLongestEntryAndPassesOverBlanks) {
   const Vocabulary numbers({"0", "1", "12", "2"});
   EXPECT_THAT(numbers.encode("12 1 2\n0", "x"), ElementsAre(2, 1, 3, 0));
   EXPECT_EQ(numbers.decode(Tokens{2, 1, 0}), "12 1 0");
+  const Vocabulary letters({"a", "b", "|"});
+  EXPECT_THAT(letters.encode(" a b |\n", "x"), ElementsAre(0, 1, 2));
+  EXPECT_EQ(letters.decode(Tokens{0, 1, 2}), "ab|");
+  const Vocabulary line({"\n", "a"});
+  EXPECT_THROW(line.encode("a a", "x"), cli::DataError);
   const Vocabulary pieces({" the", "t", "he", " "});
   EXPECT_THAT(pieces.encode("the the", "x"), ElementsAre(1, 2, 0));
   EXPECT_EQ(pieces.decode(Tokens{1, 2, 0}), "the the");

@@ -135,11 +135,12 @@ TEST(Tasks, WhatIsRefused) {
   };
   refused("sortt", {}, "unknown task 'sortt'; did you mean 'sort'? (tasks: add, copy,");
   refused("copy", {.length = 0}, "task copy: length: expected 1 to 1000, got 0");
-  refused("sort", {.symbols = 1}, "task sort: symbols: expected 2 to 1000, got 1");
+  refused("sort", {.symbols = 1}, "--task-symbols: task sort expects 2 to 1000, got 1");
   refused("add", {.length = -1}, "task add: length");
   refused("add", {.symbols = 16},
           "task add: symbols: expected none, as add always has ten digits, got 16");
-  refused("recall", {.length = 9, .symbols = 8}, "task recall: length: expected 1 to 8, got 9");
+  refused("recall", {.length = 9, .symbols = 8},
+          "--task-length: task recall expects 1 to 8, got 9");
 }
 
 TEST(Tasks, AccuracyCountsWhatIsNotIgnored) {

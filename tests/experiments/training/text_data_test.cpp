@@ -55,7 +55,7 @@ TEST(TextData, LineEndsAndTheByteOrderMark) {
   EXPECT_EQ(read_text(TextFile("\xef\xbb\xbf"
                                "a\r\nb\r\r\nc\rd\r\n")
                           .path()),
-            "a\nb\r\nc\rd\n");
+            "a\nb\n\nc\nd\n");
   EXPECT_EQ(read_text(TextFile("é\n").path()), "é\n");
   EXPECT_EQ(read_text(TextFile("").path()), "");
 }

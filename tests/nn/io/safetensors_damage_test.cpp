@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <random>
 
 #include "nn/io/errors.h"
 #include "nn/io/safetensors.h"
+#include "nn/io/safetensors_header.h"
 #include "tests/nn/io/safetensors_bytes.h"
 #include "tests/support/process.h"
 #include "tests/support/tensors.h"
@@ -177,6 +179,35 @@ TEST(SafetensorsDamage, NamesInMessagesAreCutAndHarmless) {
   const std::string message = of_header("{\"" + std::string(100000, 'n') + "\\u001b\":1}");
   EXPECT_LE(message.size(), 200u);
   EXPECT_THAT(of_header("{\"\\u001b\\n\":1}"), HasSubstr("tensor \\x1b\\n: expected"));
+}
+
+/// A file of this header whose data is a hole.
+std::string hole_of(const Folder& folder, const std::string& header, std::uint64_t bytes) {
+  const std::string path = folder / "x", text = safetensors_bytes(header);
+  test::put(path, text);
+  EXPECT_EQ(truncate(path.c_str(), static_cast<off_t>(text.size() + bytes)), 0);
+  return path;
+}
+
+TEST(SafetensorsDamage, MoreThanMemoryHoldsIsRefused) {
+  const Folder folder;
+  const std::string path = hole_of(
+      folder, R"({"t":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}})",
+      std::uint64_t{1} << 40);
+  EXPECT_THAT(test::message_of<DataError>([&] { read_safetensors(path); }),
+              HasSubstr("/x': its tensors need 1.1e+03 GB of memory, at most "));
+}
+
+TEST(SafetensorsDamage, TheHeaderIsJudgedBeforeDataIsRead) {
+  const Folder folder;
+  const std::string path = hole_of(
+      folder, R"({"t":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}})",
+      std::uint64_t{1} << 40);
+  const auto refuse = [](const SafetensorsHeader& header) {
+    throw DataError("no " + header.tensors.at(0).name);
+  };
+  EXPECT_EQ(test::message_of<DataError>([&] { read_safetensors(path, refuse); }),
+            "'" + path + "': no t");
 }
 
 }  // namespace

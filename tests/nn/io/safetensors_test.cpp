@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "nn/io/errors.h"
+#include "nn/io/safetensors_header.h"
 #include "tests/nn/io/safetensors_bytes.h"
 #include "tests/support/process.h"
 #include "tests/support/tensors.h"
@@ -208,6 +209,28 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   EXPECT_TRUE(folder.names().empty());
   EXPECT_EQ(test::message_of<IoError>([&] { write_safetensors("/missing/x", {}); }),
             "cannot write '/missing/x': No such file or directory");
+}
+
+TEST(Safetensors, WhatIsNotNeededIsPassedOver) {
+  const Folder folder;
+  const std::string path = folder / "x";
+  const std::string data("\x01\x02\x03\0\0\x80\x3f\x01", 8);
+  test::put(path, safetensors_bytes(R"({"m":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
+                                    R"("x":{"dtype":"F32","shape":[1],"data_offsets":[3,7]},)"
+                                    R"("b":{"dtype":"BOOL","shape":[1],"data_offsets":[7,8]}})",
+                                    data));
+  const auto without = [](const char* name) {
+    return [name](SafetensorsHeader& header) {
+      std::erase_if(header.tensors, [name](const TensorEntry& e) { return e.name == name; });
+    };
+  };
+  const Safetensors content = read_safetensors(path, without("m"));
+  EXPECT_EQ(content.tensors.size(), 2u);
+  EXPECT_EQ(content.tensors.at("x").item(), 1.0);
+  EXPECT_TRUE(content.tensors.at("b").data().read<bool>()[0]);
+  EXPECT_THAT(test::message_of<DataError>([&] { read_safetensors(path, without("b")); }),
+              testing::HasSubstr("tensor m: dtype: expected F32, F64, I64, BOOL, F16, BF16, got "
+                                 "'U8'"));
 }
 
 }  // namespace

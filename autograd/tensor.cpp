@@ -242,7 +242,7 @@ Array seed_of(const Tensor& y, const Tensor* seed, const char* what) {
   if (!y.requires_grad()) {
     fail<GraphError>(
         "{}: the tensor has no gradient history: it was made from constants or under "
-        "NoGrad, or is itself a gradient (second derivatives are not supported)",
+        "NoGrad, or is itself a gradient; second derivatives are hvp's",
         what);
   }
   if (!seed) {

@@ -35,6 +35,8 @@ constexpr Entry kEntries[] = {
      "gradlab sample --out-dir out --temperature 0.8", training::make_sample},
     {"scaling", "shows what dividing the scores by sqrt(d) does to softmax and its gradients",
      "gradlab scaling --dk 4,64,256 --scale none,sqrt_dk", softmax::make_scaling},
+    {"sharpness", "measures the largest curvature of the loss along gradient descent",
+     "gradlab sharpness --dk 64 --every 20", training::make_sharpness},
     {"summary", "lists the layers of a GPT: shapes, parameters, FLOPs and bytes",
      "gradlab summary --preset gpt2-xl", training::make_summary},
     {"train", "trains a GPT on a task or a text, and says why it does or does not learn",

@@ -30,6 +30,7 @@ std::unique_ptr<Experiment> make_eval();
 std::unique_ptr<Experiment> make_identity();
 std::unique_ptr<Experiment> make_recall();
 std::unique_ptr<Experiment> make_sample();
+std::unique_ptr<Experiment> make_sharpness();
 std::unique_ptr<Experiment> make_summary();
 std::unique_ptr<Experiment> make_train();
 }  // namespace training

@@ -33,11 +33,18 @@ const Encoding& encoding_of(DType dtype) {
 
 SafetensorsHeader header_of(const Safetensors& content) {
   SafetensorsHeader header{.tensors = {}, .metadata = content.metadata};
-  for (const auto& [name, tensor] : content.tensors)
+  for (const auto& [name, tensor] : content.tensors) {
+    if (tensor.dtype() == DType::dual) {
+      autograd::fail<autograd::DTypeError>(
+          "safetensors: {} is dual, which the format does not have; value_of and tangent_of give "
+          "its parts",
+          label(name));
+    }
     header.tensors.push_back({.name = name,
                               .dtype = {},
                               .encoding = &encoding_of(tensor.dtype()),
                               .shape = tensor.shape()});
+  }
   std::stable_sort(header.tensors.begin(), header.tensors.end(),
                    [](const TensorEntry& a, const TensorEntry& b) {
                      return a.encoding->bytes > b.encoding->bytes;

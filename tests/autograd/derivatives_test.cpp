@@ -14,17 +14,8 @@ namespace {
 
 using test::f64;
 using test::leaf;
+using test::message_of;
 using testing::HasSubstr;
-
-template <class E, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 /// a^2 b + 2 b^3
 Tensor polynomial(const Tensor& x) {
@@ -66,6 +57,21 @@ TEST(Derivatives, JvpIsTheJacobianTimesV) {
   const Tensor p = softmax(x, 0);
   const Tensor want = p * (v - (p * v).sum());
   EXPECT_TRUE(test::near(jvp([](const Tensor& t) { return softmax(t, 0); }, x, v), want, 1e-15));
+}
+
+/// Where backward shares a gradient among equals, forward takes the mean of their tangents.
+TEST(Derivatives, AgreeWithBackwardAtTies) {
+  const Tensor x = f64({2, 5, 5, 1, 5, 0}, {2, 3}), v = f64({1, 2, 4, 8, 16, 32}, {2, 3});
+  const auto agree = [&](const Function& f) {
+    const Tensor at = x.detach().requires_grad_();
+    EXPECT_EQ(jvp(f, x, v).item(), (grad(f(at), {at})[0] * v).sum().item());
+  };
+  agree([](const Tensor& t) { return t.max(); });
+  agree([](const Tensor& t) { return (t * -1.0).min(); });
+  agree([](const Tensor& t) { return t.max({0}).sum(); });
+  agree([](const Tensor& t) { return maximum(t, full({}, 5, DType::f64)).sum(); });
+  agree([](const Tensor& t) { return minimum(t.select(0, 0), t.select(0, 1)).sum(); });
+  agree([](const Tensor& t) { return (t - 5.0).abs().sum() + (t - 5.0).relu().sum(); });
 }
 
 TEST(Derivatives, OfWhatAClosureReads) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "autograd/array/elementwise.h"
+#include "autograd/derivatives.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
 #include "nn/dropout.h"
@@ -10,6 +11,7 @@
 #include "nn/optim.h"
 #include "nn/sequential.h"
 #include "tests/support/process.h"
+#include "tests/support/tensors.h"
 
 // The op and the layer of the README, as printed there (readme.sh compares), held to gradcheck.
 
@@ -108,6 +110,25 @@ TEST(Readme, LayerPassesGradcheck) {
       autograd::gradcheck([&](const std::vector<Tensor>& in) { return layer(in.back()); }, inputs);
   EXPECT_TRUE(report.ok) << report.message;
   EXPECT_EQ(layer.parameter_count(), 3 * 4 * 6 + 6 + 6 + 4);
+}
+
+TEST(Readme, HessianTimesGradient) {
+  nn::Linear model(3, 2, {.dtype = autograd::DType::f64});
+  const Tensor x = autograd::randn({5, 3}, autograd::DType::f64);
+  const Tensor target = autograd::randn({5, 2}, autograd::DType::f64);
+  const auto loss = [&] { return mse(model(x), target); };
+  const std::vector<Tensor> w = model.parameters();
+  const std::vector<Tensor> hg = autograd::hvp(loss, w, autograd::gradient(loss, w));
+  // The loss is quadratic: a step g changes the gradient by H g.
+  const std::vector<Tensor> before = autograd::gradient(loss, w);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    Tensor p = w[i];
+    p.set_data((p.detach() + before[i]).data());
+  }
+  const std::vector<Tensor> after = autograd::gradient(loss, w);
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    EXPECT_TRUE(test::near(after[i] - before[i], hg[i], 1e-12)) << i;
+  }
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ outside() { grep -vE "$1" <<<"$all"; } # the sources that do not match
 check 'only autograd/machine/parallel.cpp knows OpenMP' \
   "$(matches 'omp\.h|pragma\s+omp|_Pragma\("omp|\bomp_\w+\(|\b_OPENMP\b' \
     $(outside '^autograd/machine/parallel\.cpp$'))"
-check 'Eigen stays inside the source files of autograd' \
-  "$(matches 'include\s*[<"](unsupported/)?Eigen/' $(outside '^autograd/.*\.cpp$'))"
+check 'Eigen stays inside source files, of autograd and of measure' \
+  "$(matches 'include\s*[<"](unsupported/)?Eigen/' $(outside '^(autograd|experiments/measure)/.*\.cpp$'))"
 check 'CLI11 and nlohmann_json stay inside source files, and in nn inside one' \
   "$(matches 'include\s*[<"]CLI/' $(outside '^(experiments|tests)/.*\.cpp$'))$(
     matches 'include\s*[<"]nlohmann/' \

@@ -10,21 +10,13 @@
 #include "autograd/array/layout.h"
 #include "autograd/array/matmul.h"
 #include "autograd/array/random.h"
+#include "tests/support/tensors.h"
 
 namespace autograd {
 namespace {
 
+using test::message_of;
 using testing::HasSubstr;
-
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 struct Function {
   const char* name;

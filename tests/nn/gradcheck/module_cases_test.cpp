@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "autograd/gradcheck/second_order.h"
 #include "tests/nn/check.h"
 
 namespace nn {
@@ -15,6 +16,11 @@ TEST_P(ModuleCases, PassesTheBattery) {
   for (int trial = 0; trial < 16; ++trial) {
     EXPECT_THAT(autograd::battery(GetParam(), /*seed=*/1, trial), testing::IsEmpty());
   }
+}
+
+TEST_P(ModuleCases, HasItsSecondDerivatives) {
+  const auto report = autograd::check_second_order(GetParam(), /*seed=*/1, /*trials=*/16);
+  EXPECT_TRUE(report.ok) << report.message;
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, ModuleCases,

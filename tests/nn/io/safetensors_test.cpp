@@ -206,6 +206,11 @@ TEST(Safetensors, WhatNoFileCanHoldIsRefusedAndWritesNothing) {
   EXPECT_THAT(message({{}, {{"\xfe", ""}}}), HasSubstr("metadata key '\\xfe' is not UTF-8"));
   EXPECT_THAT(message({{{"__metadata__", one}}, {}}), HasSubstr("__metadata__"));
   EXPECT_THAT(message({{}, {{"k", std::string(50'000'000, '\t')}}}), HasSubstr("at most"));
+  const Tensor dual = one.to(DType::f64).to(DType::dual);
+  EXPECT_THAT(test::message_of<autograd::DTypeError>([&] {
+                write_safetensors(folder / "x", {{{"w", dual}}, {}});
+              }),
+              HasSubstr("safetensors: 'w' is dual"));
   EXPECT_TRUE(folder.names().empty());
   EXPECT_EQ(test::message_of<IoError>([&] { write_safetensors("/missing/x", {}); }),
             "cannot write '/missing/x': No such file or directory");

@@ -9,6 +9,7 @@ namespace {
 constexpr int kSmaller = 3, kLarger = 2;  // tenfold steps tried below the first one, and above
 constexpr double kLargestStep = 0.5;
 constexpr double kRoundings = 64;  // of 2^-53 each, that a value of phi may be off by
+constexpr double kDoubt = 64;      // times the noise: as far as worse rounding inside phi may go
 // A gradient is told from twice itself, and from nothing, where the noise is less than a quarter of
 // it. Where there may be a better way to tell, it has to be less than a hundredth.
 constexpr double kTelling = 0.25, kTellingWell = 0.01;
@@ -47,6 +48,18 @@ OneSided one_sided(const Difference& difference, double h) {
           noise};
 }
 
+/// The slope, and noise that is not known from the size of phi alone: what rounds worse inside than
+/// its result shows gives another number at another step, while a slope stays.
+Quotient measured(const Difference& difference, double analytic, double h,
+                  const Tolerance& tolerance) {
+  Quotient at = richardson(difference, h);
+  const bool doubtful = std::abs(analytic - at.slope) <= kDoubt * at.noise;
+  if (!doubtful || tolerance.agree(analytic, at)) return at;
+  const double spread = std::abs(richardson(difference, 10 * h).slope - at.slope);
+  if (std::isfinite(spread)) at.noise = std::max(at.noise, 2 * spread);
+  return at;
+}
+
 /// Whether the larger of both numbers stands out of the noise.
 bool tells(double analytic, const Quotient& numeric, double telling = kTelling) {
   const double larger = std::max(std::abs(analytic), std::abs(numeric.slope));
@@ -60,8 +73,9 @@ Slope from_larger_steps(const Difference& difference, double analytic, double st
   Quotient last = first;
   double h = step * 10;
   for (int i = 0; i < kLarger && h <= kLargestStep; ++i, h *= 10) {
-    const Extrapolated at = richardson(difference, h);
+    Extrapolated at = richardson(difference, h);
     if (!std::isfinite(at.slope)) break;
+    at.noise = std::max(at.noise, first.noise * step / h);
     still = still && at.slope == 0;
     last = at;
     if (!tells(analytic, at)) continue;
@@ -90,7 +104,8 @@ Slope measure_slope(const Difference& difference, double analytic, double step,
   Slope first;
   double h = step;
   for (int i = 0; i <= kSmaller; ++i, h /= 10) {
-    const Quotient numeric = richardson(difference, h);
+    const Quotient numeric =
+        i == 0 ? measured(difference, analytic, h, tolerance) : Quotient(richardson(difference, h));
     const bool nothing = analytic == 0 && numeric.slope == 0;
     if (tolerance.agree(analytic, numeric)) {
       if (i > 0 && (nothing || tells(analytic, numeric))) return {SlopeKind::refined, numeric, h};

@@ -191,7 +191,7 @@ Report Convert::read_foreign() const {
   Report done = report(gpt.config, gpt.state);
   done.notes.push_back(fmt::format("{} layout; gelu {}.",
                                    gpt.layout == Layout::conv1d ? "GPT-2's" : "nanoGPT's", gelu));
-  if (gpt.head == Head::missing)
+  if (gpt.head == LmHead::missing)
     done.notes.push_back("It has no lm_head.weight, so it is taken to be tied to wte.weight.");
   if (!file.metadata.contains(kHeads))
     done.notes.push_back(

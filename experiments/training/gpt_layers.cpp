@@ -75,7 +75,7 @@ class Costs {
     layer.about = fmt::format("{}", size);
     if (of_heads) layer.output = {o_.n_head, T_, size};
     const double numel = of(layer.output.numel());
-    layer.kept = item_ * numel + 2 * 8 * numel / of(size);  // x; mean and scale in f64
+    layer.kept = item_ * numel + 3 * 8 * numel / of(size);  // x; three moments in f64
   }
 
   void attention(Layer& layer) const {

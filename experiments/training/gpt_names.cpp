@@ -213,9 +213,9 @@ Tensor converted(const Tensor& tensor, const Parameter& parameter, Layout layout
 }
 
 /// No tensor tells it, but they tell whose model it is.
-std::pair<nn::Gelu, const char*> gelu_of(Layout layout, Head head, Masks masks) {
+std::pair<nn::Gelu, const char*> gelu_of(Layout layout, LmHead head, Masks masks) {
   if (layout == Layout::conv1d) return {nn::Gelu::tanh, "the layout is GPT-2's"};
-  if (head == Head::own) return {nn::Gelu::tanh, "lm_head is not tied to wte, as in minGPT"};
+  if (head == LmHead::own) return {nn::Gelu::tanh, "lm_head is not tied to wte, as in minGPT"};
   if (masks == Masks::yes)
     return {nn::Gelu::tanh, "it stores its masks, as minGPT and older nanoGPT do"};
   return {nn::Gelu::erf, "it is stored as nanoGPT does it today"};
@@ -240,7 +240,7 @@ HeaderOfGpt choose_foreign(nn::SafetensorsHeader& header) {
 ForeignGpt from_foreign(State foreign, Index n_head, Masks masks) {
   const Description names = description(foreign);
   const auto [config, layout, all] = checked_gpt(names, &Parameter::theirs);
-  ForeignGpt gpt{.state = {}, .config = config, .layout = layout, .head = Head::own};
+  ForeignGpt gpt{.state = {}, .config = config, .layout = layout, .head = LmHead::own};
   gpt.config.n_head = n_head;
   for (const Parameter& parameter : all) {
     const auto taken = foreign.extract(names.at(parameter.theirs).name);  // one at a time twice
@@ -248,9 +248,9 @@ ForeignGpt from_foreign(State foreign, Index n_head, Masks masks) {
   }
   const auto head = gpt.state.find("lm_head.weight");
   if (head == gpt.state.end()) {
-    gpt.head = Head::missing;
+    gpt.head = LmHead::missing;
   } else if (bit_equal(head->second.data(), gpt.state.at("wte.weight").data())) {
-    gpt.head = Head::tied;
+    gpt.head = LmHead::tied;
     gpt.state.erase(head);
     gpt.config.tied = nn::Tied::yes;
   }

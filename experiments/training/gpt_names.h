@@ -13,13 +13,13 @@ enum class Masks { no, yes };
 
 /// lm_head.weight of a file: weights of its own, those of wte again, or none, which is taken to
 /// mean those of wte.
-enum class Head { own, tied, missing };
+enum class LmHead { own, tied, missing };
 
 struct ForeignGpt {
   nn::State state;        // for GPT(config).load_state(state)
   nn::GPTOptions config;  // what the tensors tell, n_head, and gelu
   Layout layout;
-  Head head;
+  LmHead head;
   const char* why_gelu = "";  // the reason for the choice of config.gelu, which no tensor tells
 };
 

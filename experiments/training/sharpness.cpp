@@ -24,7 +24,7 @@ struct Point {
   measure::Eigenvalue sharpness;
 };
 
-struct Case {
+struct Course {
   SharpnessOptions options;
   SharpnessRun run;
   std::vector<Point> points;
@@ -46,22 +46,22 @@ class Sharpness : public Experiment {
   Report run(const Run& run) override;
 
  private:
-  Index steps(const Run& run) const { return run.quick ? std::min<Index>(steps_, 100) : steps_; }
-  std::vector<Case> cases(const Run& run) const;
-  void train(std::vector<Case>& all, const Run& run) const;
-  std::vector<std::string> notes(const std::vector<Case>& all) const;
+  Index steps(const Run& run) const { return run.quick ? std::min<Index>(steps_, 1000) : steps_; }
+  std::vector<Course> cases(const Run& run) const;
+  void train(std::vector<Course>& all, const Run& run) const;
+  std::vector<std::string> notes(const std::vector<Course>& all) const;
 
-  std::vector<Index> dk_{16, 256};
+  std::vector<Index> dk_{64, 256};
   std::vector<nn::Scale> scales_{nn::Scale::none(), nn::Scale::sqrt_dk()};
-  Index steps_ = 400, every_ = 100, seq_len_ = 8;
-  double learning_rate_ = 1;
+  Index steps_ = 4000, every_ = 1000, seq_len_ = 8;
+  double learning_rate_ = 0.5;
 };
 
 void Sharpness::add_options(Options& options) {
   options.sizes("--dk", dk_, 1, 4096, "head sizes d, in channels");
   options.scales("--scale", scales_, "factors of the scores, a run for each");
   options.integer("--steps", steps_, 0, 1'000'000,
-                  "steps of gradient descent; at most 100 with --quick");
+                  "steps of gradient descent; at most 1000 with --quick");
   options.integer("--every", every_, 1, 1'000'000, "steps between two measurements");
   options.number("--learning-rate", learning_rate_, 1e-6, 1e6, "step size of all runs");
   options.integer("--seq-len", seq_len_, 2, 512, "positions (tokens), T");
@@ -83,8 +83,8 @@ double Sharpness::bytes_needed(const Run&) const {
   return bytes;
 }
 
-std::vector<Case> Sharpness::cases(const Run& run) const {
-  std::vector<Case> all;
+std::vector<Course> Sharpness::cases(const Run& run) const {
+  std::vector<Course> all;
   for (const Index d_k : dk_) {
     for (const nn::Scale& scale : scales_) {
       const SharpnessOptions options{.d_k = d_k,
@@ -99,7 +99,7 @@ std::vector<Case> Sharpness::cases(const Run& run) const {
 }
 
 /// Measures, unless the run is lost: a loss a million times that of the start does not come back.
-void look(Case& c, Index step) {
+void look(Course& c, Index step) {
   if (c.diverged >= 0) return;
   const double loss = c.run.loss();
   if (step > 0 && !(loss < 1e6 * c.points.front().loss)) {
@@ -109,14 +109,14 @@ void look(Case& c, Index step) {
   c.points.push_back({step, loss, c.run.sharpness()});
 }
 
-void Sharpness::train(std::vector<Case>& all, const Run& run) const {
+void Sharpness::train(std::vector<Course>& all, const Run& run) const {
   const Index last = steps(run);
   for (Index step = 0; step <= last; step += every_) {
     run.progress(static_cast<double>(step) / static_cast<double>(last + 1));
     // A thread takes whole runs: their arrays are too small to be shared.
     autograd::parallel_for(std::ssize(all), 1, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
-        Case& c = all[static_cast<std::size_t>(i)];
+        Course& c = all[static_cast<std::size_t>(i)];
         look(c, step);
         for (Index k = 0; k < std::min(every_, last - step) && c.diverged < 0; ++k) c.run.step();
       }
@@ -169,21 +169,23 @@ void add_dense_checks(const Run& run, std::vector<Check>& checks) {
                     found, dense, allowed, std::abs(found - dense) <= allowed});
 }
 
+bool has_late_share(const Course& c) { return c.diverged < 0 && c.points.size() >= 4; }
+
 /// The mean of sharpness / (2 / rate) over the second half of the measurements.
-double late_share(const Case& c) {
+double late_share(const Course& c) {
   double total = 0, count = 0;
   for (std::size_t i = c.points.size() / 2; i < c.points.size(); ++i, ++count)
     total += c.points[i].sharpness.value / limit(c.options);
   return total / count;
 }
 
-std::string label(const Case& c) {
+std::string label(const Course& c) {
   return fmt::format("d_k={} {}", c.options.d_k, c.options.scale.name());
 }
 
 // --- words
 
-std::vector<std::string> Sharpness::notes(const std::vector<Case>& all) const {
+std::vector<std::string> Sharpness::notes(const std::vector<Course>& all) const {
   std::vector<std::string> lines{fmt::format(
       "One attention head on {} sequences of T = {}, C = {}, with fixed normal inputs and targets, "
       "squared error, all of it in every step. sharpness: the largest eigenvalue of the Hessian, "
@@ -192,8 +194,8 @@ std::vector<std::string> Sharpness::notes(const std::vector<Case>& all) const {
       all.front().options.batch_size, seq_len_, all.front().options.width)};
   std::vector<std::string> starts;
   for (const Index d_k : dk_) {
-    const Case *none = nullptr, *scaled = nullptr;
-    for (const Case& c : all) {
+    const Course *none = nullptr, *scaled = nullptr;
+    for (const Course& c : all) {
       if (c.options.d_k != d_k) continue;
       if (c.options.scale.name() == "none") none = &c;
       if (c.options.scale.name() == "sqrt_dk") scaled = &c;
@@ -210,7 +212,17 @@ std::vector<std::string> Sharpness::notes(const std::vector<Case>& all) const {
         fmt::format("At the start the unscaled head is this many times as sharp as the "
                     "one with 1/sqrt(d): {}.",
                     report::join(starts, ", ")));
-  for (const Case& c : all) {
+  std::vector<std::string> ends;
+  for (const Course& c : all) {
+    if (has_late_share(c))
+      ends.push_back(fmt::format("{} for {}", report::significant(late_share(c), 3), label(c)));
+  }
+  if (!ends.empty())
+    lines.push_back(fmt::format(
+        "On a quadratic, steps of this rate would grow where the curvature is above 2 / rate. Over "
+        "the second half of the run the sharpness is on average this many times 2 / rate: {}.",
+        report::join(ends, ", ")));
+  for (const Course& c : all) {
     if (c.diverged >= 0)
       lines.push_back(
           fmt::format("{}: the loss had grown a million times at step {}; the run ends.", label(c),
@@ -230,9 +242,9 @@ Report Sharpness::run(const Run& run) {
                     {"products", "products", 3, /*wide=*/true},
                     {"limit", "2 / rate", 4},
                     {"share", "of 2 / rate", 3}};
-  std::vector<Case> all = cases(run);
+  std::vector<Course> all = cases(run);
   train(all, run);
-  for (const Case& c : all) {
+  for (const Course& c : all) {
     for (const Point& p : c.points) {
       report.rows.push_back({std::int64_t{c.options.d_k}, c.options.scale.name(),
                              std::int64_t{p.step}, p.loss, p.sharpness.value, p.sharpness.residual,
@@ -242,8 +254,8 @@ Report Sharpness::run(const Run& run) {
   }
   report.checks.push_back(quadratic_check(run));
   add_dense_checks(run, report.checks);
-  for (const Case& c : all) {
-    if (c.diverged >= 0 || c.points.size() < 4) continue;
+  for (const Course& c : all) {
+    if (!has_late_share(c)) continue;
     const double share = late_share(c);
     report.checks.push_back({label(c) + ": late sharpness / (2 / rate)", CheckKind::asymptote,
                              share, 1, 0.2, std::abs(share - 1) <= 0.2});

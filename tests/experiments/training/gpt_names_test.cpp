@@ -133,12 +133,12 @@ TEST(GptNames, GeluFollowsWhoseModelItLooksLike) {
 
 TEST(GptNames, AHeadThatIsMissingIsTied) {
   State state = to_foreign(state_of(kConfig), Layout::linear);
-  EXPECT_EQ(from_foreign(state, 2).head, Head::tied);
+  EXPECT_EQ(from_foreign(state, 2).head, LmHead::tied);
   state.erase("lm_head.weight");
-  EXPECT_EQ(from_foreign(state, 2).head, Head::missing);
+  EXPECT_EQ(from_foreign(state, 2).head, LmHead::missing);
   EXPECT_EQ(from_foreign(state, 2).config.tied, nn::Tied::yes);
   const State untied = to_foreign(state_of(with(nn::Bias::yes, nn::Tied::no)), Layout::linear);
-  EXPECT_EQ(from_foreign(untied, 2).head, Head::own);
+  EXPECT_EQ(from_foreign(untied, 2).head, LmHead::own);
 }
 
 TEST(GptNames, MissingAndUnknownNamesAreListed) {

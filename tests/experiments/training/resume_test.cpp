@@ -21,7 +21,9 @@ using testing::Not;
 Outcome run(const Words& words, int code = 0) {
   const Outcome outcome = execute(words);
   EXPECT_EQ(outcome.code, code) << outcome.err;
-  if (code != 0) EXPECT_TRUE(test::is_one_error_line(outcome.err)) << outcome.err;
+  if (code != 0) {
+    EXPECT_TRUE(test::is_one_error_line(outcome.err)) << outcome.err;
+  }
   return outcome;
 }
 

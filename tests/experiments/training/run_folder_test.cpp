@@ -166,10 +166,10 @@ TEST(RunFolder, OfADamagedLogSaysWhichLine) {
   const TinyRun run;
   const std::string log = run.path + "/metrics.jsonl", good = test::contents(log);
   const std::size_t second = good.find('\n') + 1;
-  for (const std::string& bad : {R"({"iter": 0, "val_loss": 2, "final": "no"})",
-                                 R"({"iter": 0, "val_loss": 2, "final": null})",
-                                 R"({"iter": 0, "val_loss": 2, "final": [1]})", R"({"iter": 0.5})",
-                                 R"({"iter": -1})", R"({})", R"([])", "x", "", R"({"iter": 0)"}) {
+  for (const char* bad : {R"({"iter": 0, "val_loss": 2, "final": "no"})",
+                          R"({"iter": 0, "val_loss": 2, "final": null})",
+                          R"({"iter": 0, "val_loss": 2, "final": [1]})", R"({"iter": 0.5})",
+                          R"({"iter": -1})", R"({})", R"([])", "x", "", R"({"iter": 0)"}) {
     const std::string damaged = good.substr(0, second) + bad + '\n' + good.substr(second);
     test::put(log, damaged);
     const Outcome outcome = run.resume({"--max-iters", "30"});
@@ -220,7 +220,7 @@ TEST(RunFolder, KeepsTheStepsBeforeALogThatCannotBeWritten) {
     setrlimit(RLIMIT_FSIZE, &limit);
   });
   EXPECT_EQ(outcome.code, 4) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("metrics.jsonl"));
+  EXPECT_THAT(outcome.err, HasSubstr("/run/metrics.js"));
   const std::int64_t step = load_checkpoint(folder / "run/model.safetensors").step;
   EXPECT_GT(step, 100);
   const Outcome rest = execute(

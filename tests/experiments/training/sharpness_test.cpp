@@ -63,12 +63,13 @@ TEST(Sharpness, AStepIsGradientDescent) {
 TEST(Sharpness, RisesToTheEdgeOfStability) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     const Report report = run_experiment(test::make("sharpness"),
-                                         {"--dk", "16", "--scale", "sqrt_dk"}, {.seed = seed});
+                                         {"--dk", "256", "--scale", "sqrt_dk"}, {.seed = seed});
     ASSERT_EQ(report.rows.size(), 5u);
     EXPECT_LT(cell<double>(report, 0, "share"), 0.9) << seed;
     EXPECT_NEAR(cell<double>(report, 4, "share"), 1, 0.2) << seed;
     EXPECT_LT(cell<double>(report, 4, "loss"), cell<double>(report, 0, "loss")) << seed;
     for (const Check& check : report.checks) EXPECT_TRUE(check.ok) << check.name << ' ' << seed;
+    EXPECT_THAT(testing::PrintToString(report.notes), HasSubstr("times 2 / rate: "));
   }
 }
 

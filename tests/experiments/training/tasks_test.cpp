@@ -134,11 +134,11 @@ TEST(Tasks, WhatIsRefused) {
     EXPECT_THAT([&] { make_task(name, options); }, ThrowsMessage<cli::UsageError>(HasSubstr(text)));
   };
   refused("sortt", {}, "unknown task 'sortt'; did you mean 'sort'? (tasks: add, copy,");
-  refused("copy", {.length = 0}, "task copy: length: expected 1 to 1000, got 0");
+  refused("copy", {.length = 0}, "--task-length: task copy expects 1 to 1000, got 0");
   refused("sort", {.symbols = 1}, "--task-symbols: task sort expects 2 to 1000, got 1");
-  refused("add", {.length = -1}, "task add: length");
+  refused("add", {.length = -1}, "--task-length: task add expects 1 to 1000, got -1");
   refused("add", {.symbols = 16},
-          "task add: symbols: expected none, as add always has ten digits, got 16");
+          "--task-symbols: task add expects none, as it always has ten digits, got 16");
   refused("recall", {.length = 9, .symbols = 8},
           "--task-length: task recall expects 1 to 8, got 9");
 }

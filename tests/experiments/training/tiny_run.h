@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -13,12 +15,22 @@
 
 namespace experiments::test {
 
-/// The words of a run of a small model on a small task, into `folder`, and more options.
+/// The words of a run of a small model on a small task, into `folder`; options in `more` replace
+/// those of the same name.
 inline Words tiny(const std::string& folder, const Words& more = {}) {
-  Words words = {"train", "--out-dir",      folder, "--n-layer",       "1",  "--n-head",
-                 "2",     "--n-embd",       "8",    "--batch-size",    "4",  "--task-length",
-                 "3",     "--task-symbols", "3",    "--eval-interval", "10", "--eval-iters",
-                 "2",     "--warmup-iters", "2"};
+  Words words = {"train", "--out-dir", folder};
+  for (const auto& [option, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"--n-layer", "1"},
+                                                                  {"--n-head", "2"},
+                                                                  {"--n-embd", "8"},
+                                                                  {"--batch-size", "4"},
+                                                                  {"--task-length", "3"},
+                                                                  {"--task-symbols", "3"},
+                                                                  {"--eval-interval", "10"},
+                                                                  {"--eval-iters", "2"},
+                                                                  {"--warmup-iters", "2"}}) {
+    if (std::ranges::find(more, option) == more.end()) words.insert(words.end(), {option, value});
+  }
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -187,7 +187,8 @@ TEST(Train, RefusesToLoseARun) {
 
 TEST(Train, RefusesOptionsThatDoNotFit) {
   const Folder folder;
-  expect_refusal(tiny(folder / "x", {"--n-head", "3"}), 2, "--n-head: expected once");
+  expect_refusal({"train", "--out-dir", folder / "x", "--n-head", "2", "--n-head", "4"}, 2,
+                 "--n-head: expected once");
   expect_refusal({"train", "--out-dir", folder / "x", "--n-embd", "64", "--n-head", "5"}, 2,
                  "--n-head 5 does not divide --n-embd 64");
   expect_refusal({"train", "--out-dir", folder / "x", "--n-embd", "4", "--n-head", "8"}, 2,

@@ -73,7 +73,7 @@ std::vector<Tensor> gradients_of(const Tensor& y, const std::vector<Tensor>& xs)
   std::vector<Tensor> gradients, reached;
   for (const Tensor& x : xs) gradients.emplace_back(Array::zeros(x.shape(), x.dtype()));
   if (!y.requires_grad()) return gradients;
-  const auto below = nodes_below(*y.node());
+  const auto below = nodes_below(y.node());
   const auto depends_on = [&](const Tensor& x) {
     return x.requires_grad() && below.count(x.node()->id) > 0;
   };

@@ -209,8 +209,9 @@ Tensor gradient(Array g) {
 }  // namespace
 
 Tensor Tensor::grad() const {
-  const GradientLock lock;
-  return node() && node()->grad ? gradient(*node()->grad) : Tensor();
+  if (!node()) return {};
+  const NodeLock lock(*node());
+  return node()->grad ? gradient(*node()->grad) : Tensor();
 }
 
 void Tensor::set_grad(const Tensor& grad) {
@@ -220,13 +221,14 @@ void Tensor::set_grad(const Tensor& grad) {
     fail<ShapeError>("set_grad: expected shape {} of {}, got {} of {}", shape().str(),
                      name(dtype()), grad.shape().str(), name(grad.dtype()));
   }
-  const GradientLock lock;
+  const NodeLock lock(*node());
   node()->grad = grad.data();
 }
 
 void Tensor::zero_grad() {
-  const GradientLock lock;
-  if (node()) node()->grad.reset();
+  if (!node()) return;
+  const NodeLock lock(*node());
+  node()->grad.reset();
 }
 
 void Tensor::retain_grad() {
@@ -305,7 +307,6 @@ Tensor Tensor::clone() const {
 // The graph knows Arrays only, so a user's hook on Tensors is wrapped.
 Index Tensor::register_hook(Hook hook) {
   if (!requires_grad()) fail<GraphError>("register_hook: the tensor requires no gradient");
-  const GradientLock lock;
   auto& hooks = node()->hooks;
   const Index id = node()->next_hook++;
   hooks.emplace_back(id, [hook = std::move(hook)](const Array& g) {
@@ -317,14 +318,12 @@ Index Tensor::register_hook(Hook hook) {
 
 void Tensor::remove_hook(Index id) {
   if (!node()) return;
-  const GradientLock lock;
   std::erase_if(node()->hooks, [id](const auto& hook) { return hook.first == id; });
 }
 
 std::int64_t live_nodes() { return Node::live(); }
 
 std::string dot(const Tensor& t, const NamedTensors& names) {
-  const GradientLock lock;
   std::map<std::uint64_t, NodeLabel> labels;
   for (const auto& [name, tensor] : names) {
     if (tensor.node()) labels.insert_or_assign(tensor.node()->id, NodeLabel{name, tensor.data()});

@@ -24,11 +24,11 @@ class SliceRef;
 /// A handle on a value and its place in a graph: our PyTorch tensor. Copies of a handle are the
 /// same tensor; clone() and detach() make another. The dims of member functions may be negative.
 ///
-/// Threads may share tensors and graphs. One pass (backward or grad()) runs at a time in a process,
-/// others wait for it: each adds all of its gradient to a shared leaf, and a graph that is not
-/// retained runs once and then throws. grad(), set_grad(), zero_grad() and hooks wait as well. Who
-/// writes values (write, set_data, select_, the step of an optimizer) or changes requires_grad_()
-/// has to see to it that no other thread uses the tensor meanwhile.
+/// Threads may share tensors and graphs: each pass (backward or grad()) adds all of its gradient to
+/// a shared leaf, and a graph that is not retained runs once and then throws. grad(), set_grad()
+/// and zero_grad() may run beside passes. Who writes values (write, set_data, select_, the step of
+/// an optimizer, clipping) or changes hooks or requires_grad_() has to see to it that no other
+/// thread uses the tensor meanwhile.
 class Tensor {
  public:
   using Hook = std::function<Tensor(const Tensor& grad)>;

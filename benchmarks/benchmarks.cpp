@@ -9,7 +9,7 @@
 #include "experiments/tools/peak.h"
 #include "experiments/tools/workloads.h"
 
-// All workloads of experiments/bench on one and on two threads, each as time, GFLOP/s and its share
+// All workloads of experiments/tools on one and on two threads, each as time, GFLOP/s and its share
 // of the peak of fused multiply-adds, which is the best of the bursts that ran just before it.
 
 namespace {

@@ -7,7 +7,7 @@
 // The same pieces of work in libtorch, which is kept out of this header: its macros and ours never
 // meet.
 
-/// `ours` names the workload of experiments/bench that it is held against.
+/// `ours` names the workload of experiments/tools that it is held against.
 struct TorchWork {
   std::string name, ours;
   std::function<std::function<void()>()> prepare;

@@ -135,35 +135,40 @@ void Module::set_training(bool training) {
 // --- parameters
 
 // This module and all below, each tensor once, under its first name.
-std::vector<Module::Own> Module::all_of(std::vector<Own> Module::*kind) const {
-  std::vector<Own> all;
+template <class Visit>
+void Module::visit(std::vector<Own> Module::*kind, const Visit& f) const {
   std::unordered_set<const void*> seen;
-  const auto add = [&all, &seen](const Own& own, std::string name) {
-    const bool known = own.tensor.defined() && !seen.insert(identity(own.tensor)).second;
-    if (!known) all.push_back({std::move(name), own.tensor, own.shape});
+  const auto below = [&](const auto& self, const Module& module, const std::string& path) -> void {
+    for (const Own& own : module.*kind) {
+      const bool is_known = own.tensor.defined() && !seen.insert(identity(own.tensor)).second;
+      if (!is_known) f(path, own);
+    }
+    for (const auto& child : module.children_) self(self, *child, joined(path, child->name_));
   };
-  for (const Own& own : this->*kind) add(own, own.name);
-  for (const auto& child : children_) {
-    for (const Own& own : child->all_of(kind)) add(own, joined(child->name_, own.name));
-  }
-  return all;
+  below(below, *this, "");
 }
 
 std::vector<NamedParameter> Module::named_parameters() const {
   std::vector<NamedParameter> all;
-  for (const Own& own : all_of(&Module::parameters_)) all.push_back({own.name, own.tensor});
+  visit(&Module::parameters_, [&all](const std::string& path, const Own& own) {
+    all.push_back({joined(path, own.name), own.tensor});
+  });
   return all;
 }
 
 std::vector<NamedParameter> Module::named_buffers() const {
   std::vector<NamedParameter> all;
-  for (const Own& own : all_of(&Module::buffers_)) all.push_back({own.name, own.tensor});
+  visit(&Module::buffers_, [&all](const std::string& path, const Own& own) {
+    all.push_back({joined(path, own.name), own.tensor});
+  });
   return all;
 }
 
 std::vector<NamedShape> Module::named_shapes() const {
   std::vector<NamedShape> all;
-  for (const Own& own : all_of(&Module::parameters_)) all.push_back({own.name, own.shape});
+  visit(&Module::parameters_, [&all](const std::string& path, const Own& own) {
+    all.push_back({joined(path, own.name), own.shape});
+  });
   return all;
 }
 
@@ -183,7 +188,8 @@ void Module::to(DType dtype) {
 
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> all;
-  for (const NamedParameter& p : named_parameters()) all.push_back(p.tensor);
+  visit(&Module::parameters_,
+        [&all](const std::string&, const Own& own) { all.push_back(own.tensor); });
   return all;
 }
 
@@ -201,7 +207,10 @@ Index Module::parameter_count() const {
 }
 
 void Module::zero_grad() {
-  for (Tensor& p : parameters()) p.zero_grad();
+  for (Own& own : parameters_) {
+    if (own.tensor.defined()) own.tensor.zero_grad();
+  }
+  for (const auto& child : children_) child->zero_grad();
 }
 
 // --- printing

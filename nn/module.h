@@ -164,7 +164,9 @@ class Module {
   friend std::string to_string(const Module& module);
 
   virtual std::string details() const { return {}; }  // "768 -> 2304, no bias", for printing
-  std::vector<Own> all_of(std::vector<Own> Module::*kind) const;
+  /// Calls f(path of its module, own) for this module and all below.
+  template <class Visit>
+  void visit(std::vector<Own> Module::*kind, const Visit& f) const;
   std::vector<NamedParameter> named_values() const;  // parameters and buffers
   void set_training(bool training);
   void check_name(const std::string& name) const;

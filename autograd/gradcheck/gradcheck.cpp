@@ -45,7 +45,7 @@ void check_inputs(const std::vector<Tensor>& inputs) {
 }
 
 bool depends_on(const Tensor& y, const Tensor& x) {
-  return y.node() && nodes_below(*y.node()).count(x.node()->id) > 0;
+  return y.node() && nodes_below(y.node()).count(x.node()->id) > 0;
 }
 
 /// One gradient per input, from the graph; zeros where y does not depend on it.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/graph/apply_rule.h"
@@ -13,8 +12,6 @@
 
 namespace autograd {
 namespace {
-
-std::recursive_mutex gradients;
 
 /// A node that gradients have reached, and their sum so far.
 struct Waiting {
@@ -49,6 +46,7 @@ class Pass {
 
  private:
   void send_to_inputs(Node& node, const Array& grad) {
+    const NodeLock lock(node, node.unique() ? NodeLock::Reach::own : NodeLock::Reach::others);
     if (node.released) fail_released(name_, node);
     for (std::size_t i = 0; i < node.edges.size(); ++i) {
       const Edge& edge = node.edges[i];
@@ -73,6 +71,7 @@ class Pass {
   /// rules.
   bool goes_on(const Node& node) const {
     if (node.is_leaf || !paths_) return !node.is_leaf;
+    const NodeLock lock(node);
     return std::any_of(node.edges.begin(), node.edges.end(),
                        [this](const Edge& edge) { return follows(edge); });
   }
@@ -85,17 +84,14 @@ class Pass {
 
 }  // namespace
 
-GradientLock::GradientLock() { gradients.lock(); }
-GradientLock::~GradientLock() { gradients.unlock(); }
-
 void run_backward(const Ref<Node>& root, const Array& seed, Retain retain) {
-  const GradientLock lock;
   std::vector<std::pair<Ref<Node>, Array>> arrived;
   Pass("backward", retain).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
     if (node->is_leaf || node->retain_grad) arrived.emplace_back(node, grad);
   });
   // Only now, so that a pass that throws leaves every leaf as it was.
   for (auto& [node, grad] : arrived) {
+    const NodeLock lock(*node);
     if (node->grad) add_in_place(*node->grad, grad);
     else node->grad = std::move(grad);
   }
@@ -103,8 +99,7 @@ void run_backward(const Ref<Node>& root, const Array& seed, Retain retain) {
 
 std::vector<Array> run_grad(const Ref<Node>& root, const Array& seed,
                             std::span<const Ref<Node>> targets, Retain retain) {
-  const GradientLock lock;
-  const std::set<std::uint64_t> paths = paths_to(*root, targets);
+  const std::set<std::uint64_t> paths = paths_to(root, targets);
   std::map<std::uint64_t, Array> arrived;
   Pass("grad", retain, &paths).run(root, seed, [&](const Ref<Node>& node, const Array& grad) {
     for (const Ref<Node>& target : targets) {
@@ -112,7 +107,11 @@ std::vector<Array> run_grad(const Ref<Node>& root, const Array& seed,
     }
   });
   std::vector<Array> grads;
-  for (const Ref<Node>& target : targets) grads.push_back(arrived.at(target->id));
+  for (const Ref<Node>& target : targets) {
+    const auto at = arrived.find(target->id);
+    if (at == arrived.end()) fail_released("grad", *root);  // by another thread, meanwhile
+    grads.push_back(at->second);
+  }
   return grads;
 }
 

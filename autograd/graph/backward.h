@@ -10,19 +10,10 @@ namespace autograd {
 /// Whether a graph keeps its rules after backward, so that it can run backward again.
 enum class Retain : bool { no, yes };
 
-/// While it lives, no other thread runs a pass, or reads or writes gradients and hooks. Nests, as a
-/// hook may do either. Passes hold it themselves. Why all of a pass and not its last step alone:
-/// another thread may be about to drop the rules of a node that both share.
-class GradientLock {
- public:
-  GradientLock();
-  ~GradientLock();
-  GradientLock(const GradientLock&) = delete;
-  GradientLock& operator=(const GradientLock&) = delete;
-};
-
 /// Adds d(root . seed)/d(leaf) to every leaf's grad, newest node first. Leaves change only after
-/// the whole pass succeeded. Runs under NoGrad.
+/// the whole pass succeeded. Runs under NoGrad. Several threads may run passes at once, over the
+/// same leaves and nodes too: sums lose no part, and where one pass has dropped the rules that
+/// another needs, the other fails as if it had come later.
 void run_backward(const Ref<Node>& root, const Array& seed, Retain retain);
 
 /// The gradients of the targets instead, touching no leaf; nodes that lead to no target are not

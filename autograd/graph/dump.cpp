@@ -40,12 +40,14 @@ std::string box(const Node& node, const NodeLabel* label) {
 std::string dot(const Ref<Node>& root, const std::map<std::uint64_t, NodeLabel>& labels) {
   std::string text = "digraph autograd {\n  rankdir=TB;\n  node [shape=box];\n";
   if (!root) return text + "}\n";
-  const std::map<std::uint64_t, const Node*> nodes = nodes_below(*root);
+  const std::map<std::uint64_t, Ref<Node>> nodes = nodes_below(root);
   for (const auto& [id, node] : nodes) {
     const auto label = labels.find(id);
+    const NodeLock lock(*node);
     text += box(*node, label == labels.end() ? nullptr : &label->second);
   }
   for (const auto& [id, node] : nodes) {
+    const NodeLock lock(*node);
     for (const Edge& edge : node->edges) {
       text += fmt::format("  n{} -> n{};\n", edge.input->id, id);
     }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <variant>
 #include <vector>
 
@@ -67,6 +69,28 @@ struct Node : RefCounted {
   Index next_hook = 0;                        // ids are not used twice
   std::optional<Array> grad;                  // of a leaf, or of a node that retains it
   std::unique_ptr<Note> note;                 // null unless an observer left one
+  mutable std::atomic_flag busy;              // see NodeLock
+};
+
+/// While it lives, no other thread runs or drops the rules of the node, or touches its gradient.
+/// A lock a node, as passes over graphs that share no more than leaves must not wait for each
+/// other.
+class NodeLock {
+ public:
+  enum class Reach { others, own };  // own: nobody else holds the node, so there is no need to lock
+  explicit NodeLock(const Node& node, Reach reach = Reach::others)
+      : busy_(reach == Reach::others ? &node.busy : nullptr) {
+    // No wait() and notify(), which every unlocking would pay for: threads hardly ever meet here.
+    while (busy_ && busy_->test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~NodeLock() {
+    if (busy_) busy_->clear(std::memory_order_release);
+  }
+  NodeLock(const NodeLock&) = delete;
+  NodeLock& operator=(const NodeLock&) = delete;
+
+ private:
+  std::atomic_flag* busy_;
 };
 
 /// What Tensor handles share: a value and its place in the graph.

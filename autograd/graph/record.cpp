@@ -21,10 +21,8 @@ bool is_broadcast_of(std::span<const Input> inputs, const Shape& out) {
 
 [[noreturn]] void fail_derivative(const char* op, std::ptrdiff_t input) {
   fail<GraphError>(
-      "{}: input {} is a gradient, or was computed from one, and second derivatives are not "
-      "supported: its part of the result's gradient would be missing; detach() it if it is meant "
-      "as "
-      "a constant",
+      "{}: input {} is a gradient, or was computed from one: the result's gradient would lack its "
+      "part; detach() it if it is meant as a constant, or take second derivatives with hvp()",
       op, input);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autograd/operators.h"
 #include "autograd/tensor.h"
 
 // The catalogue: every op with one declaration and one line on its meaning and shapes. The op
@@ -34,6 +35,14 @@ template <class T>
 Tensor from_values(std::span<const T> values, const Shape& shape) {  // dtype from T
   return Tensor(Array::from<T>(values, shape));
 }
+template <class T>
+Tensor from_values(const std::vector<T>& values, const Shape& shape) {
+  return from_values(std::span<const T>(values), shape);
+}
+template <class T>
+Tensor from_values(const std::vector<T>& values) {  // rank 1
+  return from_values(values, {static_cast<Index>(values.size())});
+}
 Tensor uniform(const Shape& shape, double lo, double hi, DType dtype = DType::f32,
                Generator& generator = default_generator());
 Tensor normal(const Shape& shape, double mean, double stddev, DType dtype = DType::f32,
@@ -41,12 +50,20 @@ Tensor normal(const Shape& shape, double mean, double stddev, DType dtype = DTyp
 Tensor randn(const Shape& shape, DType dtype = DType::f32,
              Generator& generator = default_generator());  // N(0, 1)
 
-// --- arithmetic, elementwise: two shapes broadcast together, and so does the result
+// --- arithmetic, elementwise: two shapes broadcast together, and so does the result. add, sub, mul
+// and neg take i64 too, where a result that does not fit wraps around (modulo 2^64), and div makes
+// f32 of two i64. The operators of them are in operators.h.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor neg(const Tensor& x);
+/// Of i64 alone: the quotient rounded down, and what it leaves, of the sign of b, as // and % of
+/// Python. ValueError for a 0 in b.
+Tensor floor_divide(const Tensor& a, const Tensor& b);
+Tensor floor_divide(const Tensor& a, std::int64_t b);
+Tensor remainder(const Tensor& a, const Tensor& b);
+Tensor remainder(const Tensor& a, std::int64_t b);
 Tensor scale(const Tensor& x, double factor);      // x * factor
 Tensor shift(const Tensor& x, double term);        // x + term
 Tensor maximum(const Tensor& a, const Tensor& b);  // NaN wins; a tie halves the gradient
@@ -56,17 +73,27 @@ Tensor minimum(const Tensor& a, const Tensor& b);  // the same
 /// flat there. The gradient for a is 0 where b = 0, even at a = 0.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, double exponent);
+Tensor pow(double base, const Tensor& exponent);
 /// a where mask (b8) is true, b elsewhere; all three broadcast.
 Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b);
 
 // --- functions of each element (norm: of all)
-Tensor abs(const Tensor& x);  // gradient 0 at 0
+Tensor abs(const Tensor& x);   // gradient 0 at 0
+Tensor sign(const Tensor& x);  // -1, 0 or 1, but NaN for NaN; gradient 0
+/// lo or hi for what is beyond it (hi for all where lo > hi), ValueError for a bound of NaN. The
+/// gradient is that of x in [lo, hi], bounds included, and 0 outside.
+Tensor clamp(const Tensor& x, double lo, double hi);
+Tensor square(const Tensor& x);
 Tensor exp(const Tensor& x);
-Tensor log(const Tensor& x);   // natural
-Tensor sqrt(const Tensor& x);  // gradient +inf at 0
+Tensor log(const Tensor& x);    // natural
+Tensor sqrt(const Tensor& x);   // gradient +inf at 0
+Tensor rsqrt(const Tensor& x);  // 1 / sqrt(x), inf at 0
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
-Tensor sigmoid(const Tensor& x);  // 1 / (1 + exp(-x))
-Tensor relu(const Tensor& x);     // max(x, 0); keeps NaN, in value and gradient; gradient 0 at 0
+Tensor sigmoid(const Tensor& x);   // 1 / (1 + exp(-x))
+Tensor softplus(const Tensor& x);  // log(1 + exp(x)), in full precision at any x
+Tensor relu(const Tensor& x);      // max(x, 0); keeps NaN, in value and gradient; gradient 0 at 0
 enum class Gelu { erf, tanh };
 Tensor gelu(const Tensor& x, Gelu form = Gelu::erf);  // x Phi(x), or GPT-2's approximation of it
 Tensor norm(const Tensor& x);             // sqrt(sum(x^2)) of all -> (); gradient 0 at the origin
@@ -79,23 +106,27 @@ Tensor lt(const Tensor& a, const Tensor& b);
 Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
-Tensor logical_not(const Tensor& mask);                               // of b8
-Tensor logical_and(const Tensor& a, const Tensor& b);                 // of b8
+Tensor logical_not(const Tensor& mask);  // this and the next: of b8
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
+Tensor any(const Tensor& mask, Dims dims = {}, KeepDim keep = KeepDim::no);  // of none: false
+Tensor all(const Tensor& mask, Dims dims = {}, KeepDim keep = KeepDim::no);  // of none: true
 Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);  // i64, the first of equals
 /// Whether |a - b| <= atol + rtol |b| everywhere; equal infinities are close, NaN is not.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
 
-// --- reductions over dims, all of them where none is given; KeepDim::yes leaves size 1 in their
-// place. Largest elements that are equal share the gradient evenly, and NaN wins; so do smallest
-// ones.
-Tensor sum(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
-Tensor sum(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
-Tensor mean(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
-Tensor mean(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
-Tensor max(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
-Tensor max(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
-Tensor min(const Tensor& x, std::span<const int> dims, KeepDim keep = KeepDim::no);
-Tensor min(const Tensor& x, std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no);
+// --- reductions over dims, one or {several}, all of them where none is given; KeepDim::yes leaves
+// size 1 in their place. Largest elements that are equal share the gradient evenly, and NaN wins;
+// so do smallest ones.
+Tensor sum(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);   // i64 of i64 and b8
+Tensor mean(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);  // b8 too: share, f64
+/// sum((x - mean)^2) / max(0, n - correction) of n elements: NaN for one element and correction 1.
+Tensor var(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no, double correction = 1);
+/// log(sum(exp(x))), without overflow; -inf of nothing. Its gradient is softmax(x), NaN and all.
+Tensor logsumexp(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);
+Tensor max(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);
+Tensor min(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);
 
 // --- products
 /// (..., M, K) x (..., K, N) -> (..., M, N), leading dims broadcast. A 1-D operand is a row on the
@@ -163,27 +194,14 @@ template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim);  // ShapeError unless N parts
 Tensor concat(const std::vector<Tensor>& parts, int dim);           // end to end; other sizes equal
 Tensor stack(const std::vector<Tensor>& parts, int dim);            // along a new dim; equal shapes
+inline Tensor concat(const Tensor& a, const Tensor& b, int dim) { return concat({a, b}, dim); }
+inline Tensor stack(const Tensor& a, const Tensor& b, int dim) { return stack({a, b}, dim); }
 Tensor tril(const Tensor& x, Index diagonal = 0);  // 0 where column > row + diagonal, last two dims
 /// value where mask (b8) is true; x and mask broadcast together. Floats only.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 /// Rows of a table: weight (V, C), index i64 (...) -> (..., C). ValueError for an index outside
 /// [0, V), with its position.
 Tensor embedding(const Tensor& weight, const Tensor& index);
-
-// --- operators
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-inline Tensor operator-(const Tensor& x) { return neg(x); }
-inline Tensor operator+(const Tensor& x, double s) { return shift(x, s); }
-inline Tensor operator+(double s, const Tensor& x) { return shift(x, s); }
-inline Tensor operator-(const Tensor& x, double s) { return shift(x, -s); }
-inline Tensor operator-(double s, const Tensor& x) { return shift(neg(x), s); }
-inline Tensor operator*(const Tensor& x, double s) { return scale(x, s); }
-inline Tensor operator*(double s, const Tensor& x) { return scale(x, s); }
-Tensor operator/(const Tensor& x, double s);  // exactly x / s, not x * (1 / s)
-Tensor operator/(double s, const Tensor& x);
 
 // --- parts of templates above
 void check_split_parts(std::size_t parts, int wanted, const Shape& shape, Index size);

@@ -107,6 +107,7 @@ class Tensor {
   // --- members where PyTorch has them; ops.h documents each
   Tensor reshape(std::initializer_list<Index> sizes) const;  // one size may be -1
   Tensor reshape(const Shape& shape) const;
+  Tensor view(std::initializer_list<Index> sizes) const;  // reshape: no result changes with x
   Tensor transpose(int dim0, int dim1) const;
   Tensor permute(std::initializer_list<int> dims) const;
   Tensor squeeze(int dim) const;
@@ -114,14 +115,27 @@ class Tensor {
   Tensor expand(const Shape& shape) const;
   Tensor narrow(int dim, Index start, Index length) const;
   Tensor select(int dim, Index index) const;
-  Tensor sum(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
-  Tensor mean(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
-  Tensor max(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
-  Tensor min(std::initializer_list<int> dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor operator[](Index index) const;  // select(0, index): a value, not a place to write to
+  Tensor matmul(const Tensor& other) const;
+  Tensor sum(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor mean(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor var(Dims dims = {}, KeepDim keep = KeepDim::no, double correction = 1) const;
+  Tensor logsumexp(Dims dims, KeepDim keep = KeepDim::no) const;
+  Tensor max(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor min(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor any(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor all(Dims dims = {}, KeepDim keep = KeepDim::no) const;
+  Tensor argmax(int dim, KeepDim keep = KeepDim::no) const;
   Tensor abs() const;
+  Tensor sign() const;
+  Tensor clamp(double lo, double hi) const;
+  Tensor square() const;
   Tensor exp() const;
   Tensor log() const;
   Tensor sqrt() const;
+  Tensor rsqrt() const;
+  Tensor sin() const;
+  Tensor cos() const;
   Tensor tanh() const;
   Tensor sigmoid() const;
   Tensor relu() const;

@@ -17,22 +17,32 @@ Tensor Tensor::narrow(int dim, Index start, Index length) const {
   return autograd::narrow(*this, dim, start, length);
 }
 Tensor Tensor::select(int dim, Index index) const { return autograd::select(*this, dim, index); }
-Tensor Tensor::sum(std::initializer_list<int> dims, KeepDim keep) const {
-  return autograd::sum(*this, dims, keep);
+Tensor Tensor::operator[](Index index) const { return autograd::select(*this, 0, index); }
+Tensor Tensor::view(std::initializer_list<Index> sizes) const { return reshape(sizes); }
+Tensor Tensor::matmul(const Tensor& other) const { return autograd::matmul(*this, other); }
+Tensor Tensor::sum(Dims dims, KeepDim keep) const { return autograd::sum(*this, dims, keep); }
+Tensor Tensor::mean(Dims dims, KeepDim keep) const { return autograd::mean(*this, dims, keep); }
+Tensor Tensor::var(Dims dims, KeepDim keep, double correction) const {
+  return autograd::var(*this, dims, keep, correction);
 }
-Tensor Tensor::mean(std::initializer_list<int> dims, KeepDim keep) const {
-  return autograd::mean(*this, dims, keep);
+Tensor Tensor::logsumexp(Dims dims, KeepDim keep) const {
+  return autograd::logsumexp(*this, dims, keep);
 }
-Tensor Tensor::max(std::initializer_list<int> dims, KeepDim keep) const {
-  return autograd::max(*this, dims, keep);
-}
-Tensor Tensor::min(std::initializer_list<int> dims, KeepDim keep) const {
-  return autograd::min(*this, dims, keep);
-}
+Tensor Tensor::max(Dims dims, KeepDim keep) const { return autograd::max(*this, dims, keep); }
+Tensor Tensor::min(Dims dims, KeepDim keep) const { return autograd::min(*this, dims, keep); }
+Tensor Tensor::any(Dims dims, KeepDim keep) const { return autograd::any(*this, dims, keep); }
+Tensor Tensor::all(Dims dims, KeepDim keep) const { return autograd::all(*this, dims, keep); }
+Tensor Tensor::argmax(int dim, KeepDim keep) const { return autograd::argmax(*this, dim, keep); }
 Tensor Tensor::abs() const { return autograd::abs(*this); }
+Tensor Tensor::sign() const { return autograd::sign(*this); }
+Tensor Tensor::clamp(double lo, double hi) const { return autograd::clamp(*this, lo, hi); }
+Tensor Tensor::square() const { return autograd::square(*this); }
 Tensor Tensor::exp() const { return autograd::exp(*this); }
 Tensor Tensor::log() const { return autograd::log(*this); }
 Tensor Tensor::sqrt() const { return autograd::sqrt(*this); }
+Tensor Tensor::rsqrt() const { return autograd::rsqrt(*this); }
+Tensor Tensor::sin() const { return autograd::sin(*this); }
+Tensor Tensor::cos() const { return autograd::cos(*this); }
 Tensor Tensor::tanh() const { return autograd::tanh(*this); }
 Tensor Tensor::sigmoid() const { return autograd::sigmoid(*this); }
 Tensor Tensor::relu() const { return autograd::relu(*this); }

@@ -83,19 +83,35 @@ void check_float(const Array& a, const char* op) {
   dispatch_float(a.dtype(), op, [](auto) {});
 }
 
+namespace {
+
+// Integers as unsigned ones, which wrap around: overflow of signed ones is undefined.
+template <class F>
+Array zip_numbers(const Array& a, const Array& b, const char* op, F f) {
+  if (a.dtype() != DType::i64 || b.dtype() != DType::i64) return zip(a, b, op, f);
+  const auto wrap = [f](std::int64_t x, std::int64_t y) {
+    return static_cast<std::int64_t>(
+        f(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(y)));
+  };
+  return detail::zip_typed<std::int64_t, std::int64_t>(a, b, op, wrap);
+}
+
+}  // namespace
+
 Array operator+(const Array& a, const Array& b) {
-  return zip(a, b, "add", [](auto x, auto y) { return x + y; });
+  return zip_numbers(a, b, "add", [](auto x, auto y) { return x + y; });
 }
 Array operator-(const Array& a, const Array& b) {
-  return zip(a, b, "sub", [](auto x, auto y) { return x - y; });
+  return zip_numbers(a, b, "sub", [](auto x, auto y) { return x - y; });
 }
 Array operator*(const Array& a, const Array& b) {
-  return zip(a, b, "mul", [](auto x, auto y) { return x * y; });
+  return zip_numbers(a, b, "mul", [](auto x, auto y) { return x * y; });
 }
 Array operator/(const Array& a, const Array& b) {
   return zip(a, b, "div", [](auto x, auto y) { return x / y; });
 }
 Array operator-(const Array& a) {
+  if (a.dtype() == DType::i64) return Array::scalar(0, DType::i64) - a;
   return map(a, "neg", [](auto x) { return -x; });
 }
 Array operator*(const Array& a, double s) {
@@ -103,6 +119,9 @@ Array operator*(const Array& a, double s) {
 }
 Array operator+(const Array& a, double s) {
   return map(a, "shift", [s](auto x) { return x + static_cast<decltype(x)>(s); });
+}
+Array operator/(const Array& a, double s) {
+  return map(a, "div", [s](auto x) { return x / static_cast<decltype(x)>(s); });
 }
 
 // How gradients from several consumers are summed. Mostly `into` owns its memory alone, and then no

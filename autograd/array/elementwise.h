@@ -139,7 +139,8 @@ Array compare(const Array& a, const Array& b, const char* op, F f) {
   });
 }
 
-// Arithmetic on float arrays, broadcasting; a double stands for an array full of it.
+// Arithmetic on float arrays, broadcasting; a double stands for an array full of it. Of two arrays
+// but for /, and -a, on i64 too, where results that do not fit wrap around, modulo 2^64.
 Array operator+(const Array& a, const Array& b);
 Array operator-(const Array& a, const Array& b);
 Array operator*(const Array& a, const Array& b);
@@ -147,6 +148,7 @@ Array operator/(const Array& a, const Array& b);
 Array operator-(const Array& a);
 Array operator*(const Array& a, double s);
 Array operator+(const Array& a, double s);
+Array operator/(const Array& a, double s);  // exactly a / s, not a * (1 / s)
 
 /// into += g, in place where `into` owns its memory alone. Same shape and dtype.
 void add_in_place(Array& into, const Array& g);

@@ -86,6 +86,18 @@ void sum_columns(const T* x, T* y, const Split3& s) {
   });
 }
 
+// As unsigned numbers, which wrap around.
+void sum_integers(const std::int64_t* x, std::int64_t* y, const Split3& s) {
+  for (Index o = 0; o < s.outer; ++o) {
+    for (Index j = 0; j < s.inner; ++j) {
+      std::uint64_t total = 0;
+      const std::int64_t* from = x + o * s.n * s.inner + j;
+      for (Index i = 0; i < s.n; ++i) total += static_cast<std::uint64_t>(from[i * s.inner]);
+      y[o * s.inner + j] = static_cast<std::int64_t>(total);
+    }
+  }
+}
+
 // Rows next to each other, one long row, or columns.
 template <class T>
 void sum_middle(const T* x, T* y, const Split3& s) {
@@ -121,28 +133,30 @@ void extreme_middle(const T* x, T* y, const Split3& s, Better better) {
 }
 
 // Runs kernel(x, y, split) once for every run of neighbouring reduced axes, the last run first.
+template <class T, class Kernel>
+Array reduce_typed(const Array& a, Axes axes, KeepDim keep, Kernel kernel) {
+  Array current = a;
+  Index inner = 1;
+  for (int axis = a.rank() - 1; axis >= 0;) {
+    if (!axes.contains(axis)) {
+      inner *= a.shape()[axis--];
+      continue;
+    }
+    Split3 s{1, 1, inner};
+    while (axis >= 0 && axes.contains(axis)) s.n *= a.shape()[axis--];
+    for (int i = 0; i <= axis; ++i) s.outer *= a.shape()[i];
+    const std::span<const T> x = current.read<T>();
+    current = Array::build<T>(Shape{s.outer, s.inner}, [&](std::span<T> y) {
+      if (!y.empty()) kernel(x.data(), y.data(), s);
+    });
+  }
+  return current.reshape(reduced(a.shape(), axes, keep));
+}
+
 template <class Kernel>
 Array reduce(const Array& a, Axes axes, KeepDim keep, const char* op, Kernel kernel) {
-  const Shape result = reduced(a.shape(), axes, keep);
-  return dispatch_float(a.dtype(), op, [&](auto tag) {
-    using T = decltype(tag);
-    Array current = a;
-    Index inner = 1;
-    for (int axis = a.rank() - 1; axis >= 0;) {
-      if (!axes.contains(axis)) {
-        inner *= a.shape()[axis--];
-        continue;
-      }
-      Split3 s{1, 1, inner};
-      while (axis >= 0 && axes.contains(axis)) s.n *= a.shape()[axis--];
-      for (int i = 0; i <= axis; ++i) s.outer *= a.shape()[i];
-      const std::span<const T> x = current.read<T>();
-      current = Array::build<T>(Shape{s.outer, s.inner}, [&](std::span<T> y) {
-        if (!y.empty()) kernel(x.data(), y.data(), s);
-      });
-    }
-    return current.reshape(result);
-  });
+  return dispatch_float(
+      a.dtype(), op, [&](auto tag) { return reduce_typed<decltype(tag)>(a, axes, keep, kernel); });
 }
 
 void check_not_empty(const Array& a, Axes axes, const char* op) {
@@ -154,6 +168,13 @@ void check_not_empty(const Array& a, Axes axes, const char* op) {
 }
 
 }  // namespace
+
+Dims::Dims(std::span<const int> dims) : count_(dims.size()) {
+  if (count_ > dims_.size()) {
+    fail<ShapeError>("dims: expected at most {}, got {}", dims_.size(), count_);
+  }
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+}
 
 Axes Axes::of(const Shape& shape, std::span<const int> dims, const char* op) {
   if (dims.empty()) return Axes((1u << shape.rank()) - 1u);
@@ -177,7 +198,18 @@ Shape reduced(const Shape& shape, Axes axes, KeepDim keep) {
   return result;
 }
 
+Index reduced_count(const Shape& shape, Axes axes) {
+  Index count = 1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (axes.contains(i)) count *= shape[i];
+  }
+  return count;
+}
+
 Array sum(const Array& a, Axes axes, KeepDim keep) {
+  if (!is_float(a.dtype())) {
+    return reduce_typed<std::int64_t>(a.to(DType::i64), axes, keep, sum_integers);
+  }
   return reduce(a, axes, keep, "sum",
                 [](auto* x, auto* y, const Split3& s) { sum_middle(x, y, s); });
 }

@@ -1,12 +1,29 @@
 #pragma once
 
+#include <array>
+#include <initializer_list>
 #include <span>
+#include <vector>
 
 #include "autograd/array/array.h"
 
 namespace autograd {
 
 enum class KeepDim : bool { no, yes };
+
+/// The dims that a function goes over: one, or several in braces or a vector; {} stands for all.
+class Dims {
+ public:
+  Dims(std::initializer_list<int> dims = {}) : Dims(std::span(dims.begin(), dims.size())) {}
+  Dims(int dim) : Dims({dim}) {}
+  Dims(const std::vector<int>& dims) : Dims(std::span(dims)) {}
+  Dims(std::span<const int> dims);  // ShapeError for more than there can be
+  operator std::span<const int>() const { return {dims_.data(), count_}; }
+
+ private:
+  std::array<int, Shape::kMaxRank> dims_{};
+  std::size_t count_ = 0;
+};
 
 /// A set of axes, one bit each.
 class Axes {
@@ -23,9 +40,12 @@ class Axes {
 
 /// `shape` without the axes, or with size 1 in their place.
 Shape reduced(const Shape& shape, Axes axes, KeepDim keep);
+/// How many elements make one of the result.
+Index reduced_count(const Shape& shape, Axes axes);
 
 /// Sums accumulate in double, in several lanes and fixed chunks: 2^25 float ones sum to 2^25, and
-/// the bits do not depend on the thread count. A sum over nothing is 0.
+/// the bits do not depend on the thread count. A sum over nothing is 0. Of i64 and b8 it is an i64,
+/// which wraps around.
 Array sum(const Array& a, Axes axes, KeepDim keep);
 Array sum(const Array& a, int dim, KeepDim keep);
 Array sum(const Array& a);  // of everything, shape ()

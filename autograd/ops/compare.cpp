@@ -62,6 +62,18 @@ Tensor logical_and(const Tensor& a, const Tensor& b) {
   return comparison("logical_and", a, b, std::logical_and<>());
 }
 
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  check_mask(a.data(), "logical_or");
+  check_mask(b.data(), "logical_or");
+  return comparison("logical_or", a, b, std::logical_or<>());
+}
+
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  check_mask(a.data(), "logical_xor");
+  check_mask(b.data(), "logical_xor");
+  return comparison("logical_xor", a, b, std::not_equal_to<>());
+}
+
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
   if (x.rank() == 0) return argmax(x.reshape({1}), dim).reshape(Shape{});
   return record("argmax", argmax(x.data(), x.shape().axis(dim, "argmax"), keep), {{x, {}}});

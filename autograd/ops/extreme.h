@@ -23,8 +23,8 @@ inline Array share_tangents(const Array& x, const Array& y, Axes axes, const cha
   return dual(value_of(y), all / sum(wins, axes, KeepDim::yes));
 }
 
-inline Tensor reduce_extreme(const char* op, Reduction reduction, const Tensor& x,
-                             std::span<const int> dims, KeepDim keep) {
+inline Tensor reduce_extreme(const char* op, Reduction reduction, const Tensor& x, Dims dims,
+                             KeepDim keep) {
   const Array d = x.data();
   const Axes axes = Axes::of(d.shape(), dims, op);
   Array y = reduction(d, axes, KeepDim::yes);

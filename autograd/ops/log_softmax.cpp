@@ -1,6 +1,6 @@
 #include "autograd/array/elementwise.h"
+#include "autograd/array/functions.h"
 #include "autograd/array/softmax.h"
-#include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
 
 namespace autograd {
@@ -10,12 +10,8 @@ namespace autograd {
 Tensor log_softmax(const Tensor& x, int dim) {
   if (x.rank() == 0) return log_softmax(x.reshape({1}), dim).reshape(Shape{});
   const Array y = log_softmax(x.data(), x.shape().axis(dim, "log_softmax"));
-  return record("log_softmax", y, {{x, [y, dim](const Array& g) {
-                                      const Array p = map(y, "log_softmax", [](auto v) {
-                                        return vector_math::exp(v);
-                                      });
-                                      return g - p * sum(g, dim, KeepDim::yes);
-                                    }}});
+  return record("log_softmax", y,
+                {{x, [y, dim](const Array& g) { return g - exp(y) * sum(g, dim, KeepDim::yes); }}});
 }
 
 }  // namespace autograd

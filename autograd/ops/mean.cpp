@@ -4,25 +4,19 @@
 
 namespace autograd {
 
-Tensor mean(const Tensor& x, std::span<const int> dims, KeepDim keep) {
-  check_float(x.data(), "mean");
+Tensor mean(const Tensor& x, Dims dims, KeepDim keep) {
   const Shape from = x.shape();
   const Axes axes = Axes::of(from, dims, "mean");
-  const Shape kept = reduced(from, axes, KeepDim::yes);
-  double count = 1;
-  for (int i = 0; i < from.rank(); ++i) {
-    if (axes.contains(i)) count *= static_cast<double>(from[i]);
+  const auto count = static_cast<double>(reduced_count(from, axes));
+  const Array total = sum(x.data(), axes, keep);
+  if (x.dtype() == DType::b8) {  // a share
+    return record("mean", total.to(DType::f64) / count, {{x, {}}});
   }
-  const auto over = [count](const Array& a) {
-    return map(a, "mean", [count](auto v) { return v / static_cast<decltype(v)>(count); });
-  };
-  return record(
-      "mean", over(sum(x.data(), axes, keep)),
-      {{x, [from, kept, over](const Array& g) { return expand(over(g).reshape(kept), from); }}});
-}
-
-Tensor mean(const Tensor& x, std::initializer_list<int> dims, KeepDim keep) {
-  return mean(x, std::span<const int>(dims.begin(), dims.size()), keep);
+  check_float(x.data(), "mean");
+  const Shape kept = reduced(from, axes, KeepDim::yes);
+  return record("mean", total / count, {{x, [from, kept, count](const Array& g) {
+                                           return expand((g / count).reshape(kept), from);
+                                         }}});
 }
 
 }  // namespace autograd

@@ -36,4 +36,18 @@ Tensor pow(const Tensor& x, double exponent) {
                             }}});
 }
 
+Tensor pow(double base, const Tensor& exponent) {
+  const Array d = exponent.data();
+  const Array z = map(d, "pow", [base](auto u) {
+    using std::pow;
+    return pow(static_cast<decltype(u)>(base), u);
+  });
+  return record("pow", z, {{exponent, [d, base](const Array& g) {
+                              return g * map(d, "pow", [base](auto u) {
+                                       return pow_slope_in_exponent(static_cast<decltype(u)>(base),
+                                                                    u);
+                                     });
+                            }}});
+}
+
 }  // namespace autograd

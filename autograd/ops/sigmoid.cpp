@@ -1,4 +1,5 @@
 #include "autograd/array/elementwise.h"
+#include "autograd/array/functions.h"
 #include "autograd/machine/vector_math.h"
 #include "autograd/ops.h"
 
@@ -6,20 +7,15 @@ namespace autograd {
 
 Tensor sigmoid(const Tensor& x) {
   const Array d = x.data();
-  const Array y = map(d, "sigmoid", [](auto v) {
-    using T = decltype(v);
-    const T e = vector_math::exp(v < T(0) ? v : -v);  // never overflows
-    return (v < T(0) ? e : T(1)) / (T(1) + e);
-  });
   // y (1 - y) with e = exp(-|x|), as y rounds to 1 long before the slope is 0.
-  return record("sigmoid", y, {{x, [d](const Array& g) {
-                                  return zip(g, d, "sigmoid", [](auto u, auto v) {
-                                    using T = decltype(v);
-                                    const T e = vector_math::exp(v < T(0) ? v : -v);
-                                    const T share = T(1) / (T(1) + e);
-                                    return u * (e * share * share);
-                                  });
-                                }}});
+  return record("sigmoid", sigmoid(d), {{x, [d](const Array& g) {
+                                           return zip(g, d, "sigmoid", [](auto u, auto v) {
+                                             using T = decltype(v);
+                                             const T e = vector_math::exp(v < T(0) ? v : -v);
+                                             const T share = T(1) / (T(1) + e);
+                                             return u * (e * share * share);
+                                           });
+                                         }}});
 }
 
 }  // namespace autograd

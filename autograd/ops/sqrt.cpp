@@ -1,15 +1,11 @@
-#include <cmath>
-
 #include "autograd/array/elementwise.h"
+#include "autograd/array/functions.h"
 #include "autograd/ops.h"
 
 namespace autograd {
 
 Tensor sqrt(const Tensor& x) {
-  const Array y = map(x.data(), "sqrt", [](auto v) {
-    using std::sqrt;
-    return sqrt(v);
-  });
+  const Array y = sqrt(x.data());
   return record("sqrt", y, {{x, [y](const Array& g) { return g / (y * 2.0); }}});
 }
 

@@ -175,31 +175,15 @@ std::string Task::text(std::span<const std::int64_t> tokens) const {
 }
 
 Accuracy accuracy(const autograd::Tensor& predicted, const autograd::Tensor& y) {
-  const auto [B, T] = y.dims<2>("accuracy: y is (B, T)");
+  (void)y.dims<2>("accuracy: y is (B, T)");
   if (predicted.shape() != y.shape())
     autograd::fail<autograd::ShapeError>("accuracy: expected predictions of shape {}, got {}",
                                          y.shape().str(), predicted.shape().str());
-  const std::span<const std::int64_t> got = predicted.data().read<std::int64_t>();
-  const std::span<const std::int64_t> want = y.data().read<std::int64_t>();
-  Index tokens = 0, right = 0, examples = 0, flawless = 0;
-  for (Index b = 0; b < B; ++b) {
-    Index here = 0, right_here = 0;
-    for (Index i = b * T; i < (b + 1) * T; ++i) {
-      if (want[at(i)] == kIgnored) continue;
-      ++here;
-      right_here += got[at(i)] == want[at(i)];
-    }
-    tokens += here;
-    right += right_here;
-    examples += here > 0;
-    flawless += here > 0 && right_here == here;
-  }
-  if (tokens == 0)
+  const autograd::Tensor counts = y != kIgnored, right = (predicted == y) & counts;
+  const autograd::Tensor examples = counts.any(-1), flawless = (right == counts).all(-1) & examples;
+  if (!counts.any().item())
     autograd::fail<autograd::ValueError>("accuracy: all {} positions are ignored", y.numel());
-  const auto share = [](Index part, Index whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
-  };
-  return {share(right, tokens), share(flawless, examples)};
+  return {right.sum().item() / counts.sum().item(), flawless.sum().item() / examples.sum().item()};
 }
 
 }  // namespace experiments::training

@@ -60,8 +60,7 @@ void require_sane(const nn::TrainingState& state, const std::string& shown) {
 
 Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch_of) {
   const nn::EvalMode eval(model);
-  double loss = 0;
-  Index right = 0, counted = 0;
+  double loss = 0, right = 0, counted = 0;
   for (Index b = 0; b < count; ++b) {
     cli::throw_if_interrupted();
     const Batch batch = batch_of(b);
@@ -69,14 +68,10 @@ Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index
     loss += cross_entropy(logits, batch.y,
                           {.ignore_index = kIgnored, .reduction = autograd::Reduction::sum})
                 .item();
-    const autograd::Array best = argmax(logits, -1).data(), want = batch.y.data();
-    const auto guesses = best.read<std::int64_t>(), targets = want.read<std::int64_t>();
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      counted += targets[i] != kIgnored;
-      right += targets[i] != kIgnored && targets[i] == guesses[i];
-    }
+    const Tensor counts = batch.y != kIgnored;
+    counted += counts.sum().item();
+    right += ((argmax(logits, -1) == batch.y) & counts).sum().item();
   }
-  const auto all = static_cast<double>(counted);
   if (!std::isfinite(loss)) {
     const std::string why = explain_nonfinite(model, [&] {
       for (Index b = 0; b < count; ++b) loss_of(model, batch_of(b));
@@ -84,7 +79,7 @@ Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index
     throw NumericError(
         fmt::format("the loss of an evaluation is {}: {}", report::shortest(loss), why));
   }
-  return {loss / all, static_cast<double>(right) / all};
+  return {loss / counted, right / counted};
 }
 
 Trainer::Trainer(const TrainConfig& config, const Source& source, std::uint64_t seed,

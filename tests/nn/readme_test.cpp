@@ -19,11 +19,11 @@ using autograd::Tensor;
 
 namespace autograd {
 
-Tensor square(const Tensor& x);
+Tensor cube(const Tensor& x);
 
-Tensor square(const Tensor& x) {
+Tensor cube(const Tensor& x) {
   const Array d = x.data();
-  return record("square", d * d, {{x, [d](const Array& g) { return g * d * 2.0; }}});
+  return record("cube", d * d * d, {{x, [d](const Array& g) { return g * d * d * 3.0; }}});
 }
 
 }  // namespace autograd
@@ -52,7 +52,7 @@ class SwiGlu : public nn::Module {
 
 TEST(Readme, OpPassesGradcheck) {
   const Tensor x = autograd::randn({3, 4}, autograd::DType::f64).requires_grad_();
-  const auto op = [](const std::vector<Tensor>& in) { return square(in[0]); };
+  const auto op = [](const std::vector<Tensor>& in) { return cube(in[0]); };
   const autograd::GradcheckReport of_op = autograd::gradcheck(op, {x});
   EXPECT_TRUE(of_op.ok) << of_op.message;
 }

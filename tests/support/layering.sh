@@ -32,14 +32,15 @@ may_include() {
 facts='autograd/(errors|scope)\.h'
 array="$facts|autograd/(array|machine)/.*"
 graph="$array|autograd/graph/.*"
-ops="$graph|autograd/(tensor|ops)\.h|autograd/ops/.*"
+ops="$graph|autograd/(tensor|operators|ops)\.h|autograd/ops/.*"
 engine='autograd/.*'
 layers='autograd/(tensor|ops|derivatives|errors|scope|machine/parallel|array/reduce)\.h|nn/.*'
 may_include "$facts" autograd/{errors,scope}.*
 may_include "$array" $(sources autograd/array autograd/machine)
 may_include "$graph" $(sources autograd/graph)
 may_include "$graph" autograd/tensor.h
-may_include "$graph|autograd/tensor\.h" autograd/ops.h
+may_include "$graph|autograd/tensor\.h" autograd/operators.h
+may_include "$graph|autograd/(tensor|operators)\.h" autograd/ops.h
 may_include "$ops" $(sources autograd/ops)
 may_include "$ops|autograd/derivatives\.h" autograd/*.cpp
 may_include "$engine" $(sources autograd/gradcheck)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A new op cannot miss its gradcheck: every op of ops.h has a case in gradcheck/op_cases.cpp, named as the op
+# A new op cannot miss its gradcheck: every op of ops.h has a case in gradcheck/*_cases.cpp, named as the op
 # or as the op and a form ("matmul", "matmul_1d"), and every file of ops/ and every name given to
 # record() there is an op of ops.h. Prints what is missing, and then fails.
 #   op_table.sh [ROOT]
@@ -8,7 +8,7 @@ cd "${1:-$(dirname "$0")/../..}/autograd"
 
 # What ops.h declares besides ops with a gradient.
 no_gradient='zeros ones full arange tensor from_values uniform normal randn eq ne lt le gt ge
-             logical_not logical_and argmax allclose check_split_parts'
+             logical_not logical_and logical_or logical_xor any all floor_divide remainder argmax allclose check_split_parts'
 # Files named after a family rather than an op.
 families='creation compare'
 
@@ -29,7 +29,7 @@ op_of() {
   echo "$op"
 }
 
-cases=$(for name in $(grep -ohP '"\K[a-z][a-z0-9_]*(?=")' gradcheck/op_cases.cpp); do op_of "$name"; done)
+cases=$(for name in $(grep -ohP '"\K[a-z][a-z0-9_]*(?=")' gradcheck/*_cases.cpp); do op_of "$name"; done)
 for op in $declared; do
   is_among "$op" "$no_gradient" || is_among "$op" "$cases" || complain "$op: no gradcheck case"
 done

@@ -221,9 +221,8 @@ TEST(Nan, OfEitherOperandGivesBothTheGradientOfAnExtreme) {
 
 TEST(Nan, WinsAReductionAndTakesItsGradient) {
   const Tensor x = leaf({1, kNan, 3, kNan, 5, 6}, {2, 3});
-  for (const auto reduce :
-       {static_cast<Tensor (*)(const Tensor&, std::initializer_list<int>, KeepDim)>(max),
-        static_cast<Tensor (*)(const Tensor&, std::initializer_list<int>, KeepDim)>(min)}) {
+  for (const auto reduce : {static_cast<Tensor (*)(const Tensor&, Dims, KeepDim)>(max),
+                            static_cast<Tensor (*)(const Tensor&, Dims, KeepDim)>(min)}) {
     const Tensor y = reduce(x, {1}, KeepDim::no);
     EXPECT_TRUE(near(y, f64({kNan, kNan}), 0));
     EXPECT_TRUE(near(grad(y, {x}, f64({2, 4}))[0], f64({0, 2, 0, 4, 0, 0}, {2, 3}), 0));
@@ -375,18 +374,22 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
   Generator generator(1);
   const FusedAttentionOptions fused{.n_head = 1};
   const std::pair<const char*, std::function<Tensor()>> calls[] = {
-      {"add", [&] { return i + i; }},
+      {"add", [&] { return mask + mask; }},
       {"add", [&] { return x + other; }},
       {"add", [&] { return x + d; }},
       {"sub", [&] { return x - other; }},
-      {"sub", [&] { return i - i; }},
+      {"sub", [&] { return mask - mask; }},
       {"mul", [&] { return x * other; }},
       {"div", [&] { return x / other; }},
-      {"div", [&] { return i / 2.0; }},
-      {"div", [&] { return 2.0 / i; }},
-      {"neg", [&] { return -i; }},
-      {"scale", [&] { return i * 2.0; }},
-      {"shift", [&] { return i + 2.0; }},
+      {"div", [&] { return mask / 2.0; }},
+      {"div", [&] { return 2.0 / mask; }},
+      {"neg", [&] { return -mask; }},
+      {"floor_divide", [&] { return floor_divide(i, x); }},
+      {"floor_divide", [&] { return floor_divide(x, 2); }},
+      {"remainder", [&] { return i % 0; }},
+      {"scale", [&] { return scale(i, 2.0); }},
+      {"scale", [&] { return mask * 2; }},
+      {"shift", [&] { return shift(i, 2.0); }},
       {"maximum", [&] { return maximum(x, other); }},
       {"minimum", [&] { return minimum(i, i); }},
       {"pow", [&] { return pow(x, other); }},
@@ -396,6 +399,15 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
       {"where", [&] { return where(b8, x, x); }},
       {"where", [&] { return where(mask, i, i); }},
       {"abs", [&] { return abs(i); }},
+      {"pow", [&] { return pow(2.0, i); }},
+      {"sign", [&] { return sign(i); }},
+      {"clamp", [&] { return clamp(i, 0, 1); }},
+      {"clamp", [&] { return clamp(x, 0, kNan); }},
+      {"square", [&] { return square(i); }},
+      {"rsqrt", [&] { return rsqrt(i); }},
+      {"sin", [&] { return sin(i); }},
+      {"cos", [&] { return cos(i); }},
+      {"softplus", [&] { return softplus(i); }},
       {"exp", [&] { return exp(i); }},
       {"log", [&] { return log(i); }},
       {"sqrt", [&] { return sqrt(i); }},
@@ -409,14 +421,24 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
       {"lt", [&] { return lt(x, d); }},
       {"logical_not", [&] { return logical_not(x); }},
       {"logical_and", [&] { return logical_and(mask, b8); }},
+      {"logical_or", [&] { return logical_or(mask, b8); }},
+      {"logical_or", [&] { return x | mask; }},
+      {"logical_xor", [&] { return logical_xor(mask, i); }},
+      {"any", [&] { return any(i); }},
+      {"any", [&] { return any(mask, 2); }},
+      {"all", [&] { return all(x); }},
+      {"all", [&] { return all(mask, -3); }},
       {"argmax", [&] { return argmax(i, 0); }},
       {"argmax", [&] { return argmax(x, 2); }},
       {"allclose", [&] { return full({}, allclose(x, d)); }},
       {"allclose", [&] { return full({}, allclose(x, other)); }},
-      {"sum", [&] { return sum(i); }},
       {"sum", [&] { return sum(x, {2}); }},
       {"mean", [&] { return mean(i); }},
       {"mean", [&] { return mean(x, {2}); }},
+      {"var", [&] { return var(i); }},
+      {"var", [&] { return var(x, 2); }},
+      {"logsumexp", [&] { return logsumexp(i, 0); }},
+      {"logsumexp", [&] { return logsumexp(x, 2); }},
       {"max", [&] { return max(i); }},
       {"min", [&] { return min(zeros({0})); }},
       {"matmul", [&] { return matmul(x, other); }},

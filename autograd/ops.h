@@ -4,32 +4,46 @@
 #include "autograd/tensor.h"
 
 // The catalogue: every op with one declaration and one line on its meaning and shapes. The op
-// itself is ops/<name>.cpp, value and gradient rule together. Elementwise ops broadcast as NumPy
-// does. Dims may be negative; a scalar takes dims 0 and -1, as if it had one dim of size 1. Ops
-// take floats (f32, f64), never mixed, unless a line says otherwise; DTypeError and ShapeError name
-// the op.
+// itself is ops/<name>.cpp, value and gradient rule together; those that make tensors or compare
+// them share creation.cpp and compare.cpp, and extrema their rule, extreme.h. Elementwise ops
+// broadcast as NumPy does. Dims may be negative; a scalar takes dims 0 and -1, as if it had one dim
+// of size 1. Ops take floats (f32, f64), never mixed, unless a line says otherwise; DTypeError and
+// ShapeError name the op.
 //
 // Where a number is not safe:
-// - A gradient of 0 does not stop an infinite slope: 0 * inf is NaN. So a value that where,
-// maximum,
-//   minimum or masked_fill did not choose spoils the gradient all the same when it was computed at
-//   the edge of sqrt, log, pow or 1 / x. The cure is to choose before the function as well:
-//   where(m, sqrt(where(m, x, 1)), 0).
-// - NaN is kept, and takes the gradient along: relu lets it pass, beside it maximum and minimum
-// give
-//   all of it to both, and max and min share it among the NaN.
-// - x + (f(x) - x).detach() is the straight-through estimator: the value of f, the gradient of x.
-// It
-//   is wrong on purpose, and gradcheck says so; its overload with a claimed gradient is for those.
+//
+// A gradient of 0 does not stop an infinite slope: 0 * inf is NaN. So a value that where, maximum,
+// minimum or masked_fill did not choose spoils the gradient all the same when it was computed at
+// the edge of sqrt, log, pow or 1 / x. The cure is to choose before the function as well:
+// where(m, sqrt(where(m, x, 1)), 0).
+//
+// NaN is kept, and takes the gradient along: relu lets it pass, where one operand is NaN maximum
+// and minimum pass the whole gradient to both, and max and min share it among the NaN.
+//
+// x + (f(x) - x).detach() is the straight-through estimator: the value of f, the gradient of x. It
+// is wrong on purpose, and gradcheck says so; its overload with a claimed gradient is for those.
 
 namespace autograd {
+
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+template <class... T>
+constexpr DType arange_dtype = (std::is_integral_v<T> && ...) ? DType::i64 : DType::f32;
 
 // --- creation: leaves that require no gradient until requires_grad_()
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
-Tensor arange(Index n, DType dtype = DType::i64);                               // 0, 1, ..., n - 1
-Tensor tensor(std::initializer_list<double> values, DType dtype = DType::f32);  // rank 1
+Tensor zeros_like(const Tensor& x);  // shape and dtype of x
+Tensor ones_like(const Tensor& x);
+Tensor eye(Index n, DType dtype = DType::f32);  // 1 on the diagonal of (n, n) or (n, m)
+Tensor eye(Index n, Index m, DType dtype = DType::f32);
+Tensor arange(Index n, DType dtype = DType::i64);  // 0, 1, ..., n - 1
+/// start, start + step, ... as long as they are before end: i64 of integers, else f32.
+template <Number A, Number B, Number S = int>
+Tensor arange(A start, B end, S step = 1, DType dtype = arange_dtype<A, B, S>);
+Tensor linspace(double start, double end, Index steps, DType dtype = DType::f32);  // both included
+Tensor tensor(std::initializer_list<double> values, DType dtype = DType::f32);     // rank 1
 Tensor tensor(std::initializer_list<double> values, const Shape& shape, DType dtype = DType::f32);
 template <class T>
 Tensor from_values(std::span<const T> values, const Shape& shape) {  // dtype from T
@@ -49,6 +63,19 @@ Tensor normal(const Shape& shape, double mean, double stddev, DType dtype = DTyp
               Generator& generator = default_generator());
 Tensor randn(const Shape& shape, DType dtype = DType::f32,
              Generator& generator = default_generator());  // N(0, 1)
+Tensor randint(Index low, Index high, const Shape& shape, DType dtype = DType::i64,
+               Generator& generator = default_generator());  // on [low, high), all as likely
+Tensor randint(Index high, const Shape& shape, DType dtype = DType::i64,
+               Generator& generator = default_generator());  // on [0, high)
+/// 0, ..., n - 1 (i64) in random order.
+Tensor randperm(Index n, Generator& generator = default_generator());
+/// Indices (i64), each drawn with a probability of its share of the weights (n) or (rows, n), which
+/// need no sum of 1 -> (num_samples) or (rows, num_samples). Without replacement an index is drawn
+/// once, from what is left. A weight of 0 never is. ValueError for a negative, NaN or infinite
+/// weight, for a row of zeros, and for more samples without replacement than weights above 0.
+Tensor multinomial(const Tensor& weights, Index num_samples,
+                   Replacement replacement = Replacement::no,
+                   Generator& generator = default_generator());
 
 // --- arithmetic, elementwise: two shapes broadcast together, and so does the result. add, sub, mul
 // and neg take i64 too, where a result that does not fit wraps around (modulo 2^64), and div makes
@@ -117,8 +144,8 @@ Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);  // i64, th
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
 
 // --- reductions over dims, one or {several}, all of them where none is given; KeepDim::yes leaves
-// size 1 in their place. Largest elements that are equal share the gradient evenly, and NaN wins;
-// so do smallest ones.
+// size 1 in their place. Elements that are equally large share the gradient of max evenly, as do
+// equally small ones that of min, and NaN wins.
 Tensor sum(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);   // i64 of i64 and b8
 Tensor mean(const Tensor& x, Dims dims = {}, KeepDim keep = KeepDim::no);  // b8 too: share, f64
 /// sum((x - mean)^2) / max(0, n - correction) of n elements: NaN for one element and correction 1.
@@ -203,7 +230,47 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 /// [0, V), with its position.
 Tensor embedding(const Tensor& weight, const Tensor& index);
 
+/// (before, after) of the last dim, then of the one before it, ...: elements of `value` that are
+/// added there, or cut off where negative. PyTorch's F.pad, mode "constant".
+Tensor pad(const Tensor& x, std::span<const Index> pad, double value = 0);
+Tensor pad(const Tensor& x, std::initializer_list<Index> pad, double value = 0);
+/// Windows [i step, i step + size) of a dim, as many as fit: (.., L, ..) -> (.., W, .., size).
+Tensor unfold(const Tensor& x, int dim, Index size, Index step);
+
+// --- by index (any dtype; gradients for floats). ValueError for an index (i64) outside [0, size),
+// with its position. Where indices are equal, gradients and what is added add up in their order.
+/// Slices of x: index (m), or () for one of them; dim has size m then.
+Tensor index_select(const Tensor& x, int dim, const Tensor& index);
+/// y[i][j] = x[i][index[i][j]] for dim 1: the shape of the index, which has the rank of x and no
+/// other dim longer than x. y = gather(logits, 1, label.unsqueeze(1)) picks one in each row.
+Tensor gather(const Tensor& x, int dim, const Tensor& index);
+/// x, and x[i][index[i][j]] += src[i][j] for dim 1, in the order of j; src in the index's shape.
+Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& src);
+/// 1 at the index, else 0, in a new last dim (i64); by default as many classes as the largest
+/// needs.
+Tensor one_hot(const Tensor& index, Index num_classes = -1);
+
+// --- order and running sums along a dim (any dtype; gradients for floats). NaN counts as the
+// largest number, and equal ones keep their order, whichever the direction.
+struct Sorted {
+  Tensor values, indices;  // the indices, i64, are where the values were
+};
+Sorted sort(const Tensor& x, int dim = -1, Descending descending = Descending::no);
+Tensor argsort(const Tensor& x, int dim = -1, Descending descending = Descending::no);
+/// The first k of them, largest first, or with Largest::no smallest first.
+Sorted topk(const Tensor& x, Index k, int dim = -1, Largest largest = Largest::yes);
+Tensor cumsum(const Tensor& x, int dim);  // of b8 in i64
+
 // --- parts of templates above
+namespace detail {
+Tensor arange_of(Index start, Index end, Index step, DType dtype);
+Tensor arange_of(double start, double end, double step, DType dtype);
+}  // namespace detail
+template <Number A, Number B, Number S>
+Tensor arange(A start, B end, S step, DType dtype) {
+  using T = std::conditional_t<std::is_integral_v<std::common_type_t<A, B, S>>, Index, double>;
+  return detail::arange_of(static_cast<T>(start), static_cast<T>(end), static_cast<T>(step), dtype);
+}
 void check_split_parts(std::size_t parts, int wanted, const Shape& shape, Index size);
 template <int N>
 std::array<Tensor, N> split(const Tensor& x, Index size, int dim) {

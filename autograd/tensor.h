@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/array/order.h"
 #include "autograd/array/random.h"
 #include "autograd/array/reduce.h"
 #include "autograd/graph/backward.h"
@@ -20,6 +21,9 @@ namespace autograd {
 enum class RequiresGrad : bool { no, yes };
 
 class SliceRef;
+struct Sorted;
+enum class Largest : bool { no, yes };
+enum class Replacement : bool { no, yes };
 
 /// A handle on a value and its place in a graph: our PyTorch tensor. Copies of a handle are the
 /// same tensor; clone() and detach() make another. The dims of member functions may be negative.
@@ -60,15 +64,16 @@ class Tensor {
     for (int i = 0; i < N; ++i) sizes[i] = shape()[i];
     return sizes;
   }
-  // Both as a double, which rounds an i64 beyond 2^53: data().read<std::int64_t>() does not. A dual
-  // number is two doubles: DTypeError.
+  // item() and at() give a double, which rounds an i64 beyond 2^53; data().read<std::int64_t>()
+  // does not. DTypeError for a dual number, which is two doubles.
   double item() const;                                  // the value of a one-element tensor
   double at(std::initializer_list<Index> index) const;  // one element; negative counts from the end
   std::string op() const;                               // "softmax"; "" for a leaf
 
   // --- writing, which the graph does not see
   /// f(std::span<T>) on the elements. GraphError on a result of recorded ops (its gradient would
-  /// silently be wrong): clone or detach first. Values saved for backward are never affected.
+  /// silently be wrong): detach() it, or clone() it under NoGrad. Values saved for backward are
+  /// never affected.
   template <class T, class F>
   void write(F&& f) {
     check_writable("write");
@@ -86,8 +91,8 @@ class Tensor {
   /// For leaves of floats: whether ops that take the tensor from now on are recorded. What was
   /// recorded before still brings its gradient, and a gradient that is there stays.
   Tensor& requires_grad_(RequiresGrad on = RequiresGrad::yes);
-  /// Undefined until a backward reached this leaf (or retain_grad() tensor). A constant, of which
-  /// GraphError makes sure that no recorded op takes it for one that is meant; see detach().
+  /// Undefined until a backward reached this leaf (or retain_grad() tensor). A constant: a recorded
+  /// op that takes it as an operand throws GraphError; detach() it first.
   Tensor grad() const;
   void set_grad(const Tensor& grad);
   void zero_grad();    // drops it
@@ -95,7 +100,7 @@ class Tensor {
   /// Adds to the grad of every leaf below. Without a seed the tensor must have one element.
   void backward(Retain retain = Retain::no) const;
   void backward(const Tensor& seed, Retain retain = Retain::no) const;
-  /// Same value (shared until written), no history, and for a gradient leave to enter a graph.
+  /// Same value (shared until written), no history. A detached gradient may enter a graph.
   Tensor detach() const;
   Tensor clone() const;  // a differentiable copy
   /// Called with the whole gradient of this tensor before it flows on; what it returns replaces
@@ -115,6 +120,16 @@ class Tensor {
   Tensor expand(const Shape& shape) const;
   Tensor narrow(int dim, Index start, Index length) const;
   Tensor select(int dim, Index index) const;
+  Tensor unfold(int dim, Index size, Index step) const;
+  Tensor index_select(int dim, const Tensor& index) const;
+  Tensor gather(int dim, const Tensor& index) const;
+  Tensor scatter_add(int dim, const Tensor& index, const Tensor& src) const;
+  Sorted sort(int dim = -1, Descending descending = Descending::no) const;
+  Tensor argsort(int dim = -1, Descending descending = Descending::no) const;
+  Sorted topk(Index k, int dim = -1, Largest largest = Largest::yes) const;
+  Tensor cumsum(int dim) const;
+  Tensor multinomial(Index num_samples, Replacement replacement = Replacement::no,
+                     Generator& generator = default_generator()) const;
   Tensor operator[](Index index) const;  // select(0, index): a value, not a place to write to
   Tensor matmul(const Tensor& other) const;
   Tensor sum(Dims dims = {}, KeepDim keep = KeepDim::no) const;

@@ -17,6 +17,31 @@ Tensor Tensor::narrow(int dim, Index start, Index length) const {
   return autograd::narrow(*this, dim, start, length);
 }
 Tensor Tensor::select(int dim, Index index) const { return autograd::select(*this, dim, index); }
+Tensor Tensor::unfold(int dim, Index size, Index step) const {
+  return autograd::unfold(*this, dim, size, step);
+}
+Tensor Tensor::index_select(int dim, const Tensor& index) const {
+  return autograd::index_select(*this, dim, index);
+}
+Tensor Tensor::gather(int dim, const Tensor& index) const {
+  return autograd::gather(*this, dim, index);
+}
+Tensor Tensor::scatter_add(int dim, const Tensor& index, const Tensor& src) const {
+  return autograd::scatter_add(*this, dim, index, src);
+}
+Sorted Tensor::sort(int dim, Descending descending) const {
+  return autograd::sort(*this, dim, descending);
+}
+Tensor Tensor::argsort(int dim, Descending descending) const {
+  return autograd::argsort(*this, dim, descending);
+}
+Sorted Tensor::topk(Index k, int dim, Largest largest) const {
+  return autograd::topk(*this, k, dim, largest);
+}
+Tensor Tensor::cumsum(int dim) const { return autograd::cumsum(*this, dim); }
+Tensor Tensor::multinomial(Index num_samples, Replacement replacement, Generator& generator) const {
+  return autograd::multinomial(*this, num_samples, replacement, generator);
+}
 Tensor Tensor::operator[](Index index) const { return autograd::select(*this, 0, index); }
 Tensor Tensor::view(std::initializer_list<Index> sizes) const { return reshape(sizes); }
 Tensor Tensor::matmul(const Tensor& other) const { return autograd::matmul(*this, other); }

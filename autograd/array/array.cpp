@@ -101,7 +101,7 @@ Array Array::reshape(const Shape& shape) const {
 Array Array::to(DType dtype) const {
   if (dtype == dtype_) return *this;
   if (dtype_ == DType::dual) {
-    if (!is_float(dtype)) return value_of(*this).to(dtype);  // what is constant between jumps
+    if (!is_float(dtype)) return value_of(*this).to(dtype);  // constant between jumps: tangent 0
     fail<DTypeError>("to: {} would lose the tangent of dual; value_of and tangent_of say which",
                      name(dtype));
   }

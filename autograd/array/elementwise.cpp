@@ -150,21 +150,26 @@ void check_mask(const Array& mask, const char* op) {
   }
 }
 
+namespace {
+
+Shape shape_of_where(const Shape& mask, const Shape& a, const Shape& b) {
+  try {
+    return broadcast(mask, broadcast(a, b, "where"), "where");
+  } catch (const ShapeError&) {  // which names two of the three
+    fail<ShapeError>("where: expected shapes that broadcast, got a mask {}, {} and {}", mask.str(),
+                     a.str(), b.str());
+  }
+}
+
+}  // namespace
+
 Array where(const Array& mask, const Array& a, const Array& b) {
   check_mask(mask, "where");
   if (a.dtype() != b.dtype()) {
     const Pair same = in_one_dtype(a, b, "where");
     return where(mask, same.a, same.b);
   }
-  const auto together = [&] {
-    try {
-      return broadcast(mask.shape(), broadcast(a.shape(), b.shape(), "where"), "where");
-    } catch (const ShapeError&) {  // which names two of the three
-      fail<ShapeError>("where: expected shapes that broadcast, got a mask {}, {} and {}",
-                       mask.shape().str(), a.shape().str(), b.shape().str());
-    }
-  };
-  const Shape shape = together();
+  const Shape shape = shape_of_where(mask.shape(), a.shape(), b.shape());
   const Array m = expand(mask, shape), x = expand(a, shape), y = expand(b, shape);
   return dispatch_float(a.dtype(), "where", [&](auto tag) {
     using T = decltype(tag);

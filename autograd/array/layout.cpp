@@ -154,6 +154,67 @@ void add_to_narrow(Array& into, const Array& g, int axis, Index start) {
   });
 }
 
+// A walk through the part of `a` that stays, side by side in the result and in `a`.
+Array pad(const Array& a, const Strides& before, const Strides& after, double value) {
+  const Strides steps = a.shape().strides();
+  Shape kept = a.shape(), shape = a.shape();
+  Index from = 0;
+  for (int i = 0; i < a.rank(); ++i) {
+    kept =
+        kept.with(i, a.shape()[i] + std::min<Index>(before[i], 0) + std::min<Index>(after[i], 0));
+    shape = shape.with(i, a.shape()[i] + before[i] + after[i]);
+    from += std::max<Index>(-before[i], 0) * steps[i];
+  }
+  const Strides to_steps = shape.strides();
+  Index to = 0;
+  for (int i = 0; i < a.rank(); ++i) to += std::max<Index>(before[i], 0) * to_steps[i];
+  const BroadcastPlan plan = merge_axes(kept, steps, to_steps);
+  const Index run = plan.a_stride[plan.rank - 1], to_run = plan.b_stride[plan.rank - 1];
+  Array out = Array::full(shape, value, a.dtype());
+  dispatch_any(a.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = a.read<T>().data();
+    out.write<T>([&](std::span<T> y) {
+      for_each_row(plan, [&](Index, Index ox, Index oy, Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) y[to + oy + i * to_run] = x[from + ox + i * run];
+      });
+    });
+  });
+  return out;
+}
+
+Array unfold(const Array& a, int axis, Index size, Index step) {
+  const Index windows = (a.shape()[axis] - size) / step + 1;
+  const Shape shape = a.shape().with(axis, windows).inserted(a.rank(), size);
+  Strides strides = a.shape().strides();
+  strides[a.rank()] = strides[axis];
+  strides[axis] *= step;
+  return gather(a, shape, strides, 0);
+}
+
+// Every element collects its copies, from the first window to the last: in parallel without a race.
+void add_unfolded(Array& into, const Array& g, int axis, Index step) {
+  if (g.numel() == 0) return;
+  const Index length = into.shape()[axis], windows = g.shape()[axis], size = g.shape()[into.rank()];
+  const Index inner = inner_size(into.shape(), axis);
+  dispatch_float(g.dtype(), "add_unfolded", [&](auto tag) {
+    using T = decltype(tag);
+    const T* x = g.read<T>().data();
+    into.write<T>([&](std::span<T> y) {
+      const Index grain = std::max<Index>(1, elements_per_piece() / inner);
+      parallel_for(outer_size(into.shape(), axis) * length, grain, [&](Index begin, Index end) {
+        for (Index row = begin; row < end; ++row) {
+          const Index at = row % length, skipped = std::max<Index>(at - size + step, 0) / step;
+          for (Index w = skipped; w < windows && w * step <= at; ++w) {
+            const T* from = x + (row / length * windows + w) * inner * size + (at - w * step);
+            for (Index i = 0; i < inner; ++i) y[row * inner + i] += from[i * size];
+          }
+        }
+      });
+    });
+  });
+}
+
 Array tril(const Array& a, Index diagonal) {
   if (a.rank() < 2) fail<ShapeError>("tril: expected rank 2 or more, got {}", a.shape().str());
   const Index rows = a.shape()[a.rank() - 2], columns = a.shape()[a.rank() - 1];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/machine/parallel.h"
 #include "autograd/machine/vector_math.h"
@@ -64,7 +65,30 @@ struct Batch {
     const std::uint64_t bits = std::uint64_t{words[at][i]} << 32 | words[at + 1][i];
     return static_cast<double>(static_cast<std::int64_t>(bits >> 11)) * 0x1p-53;
   }
+
+  /// An integer on [0, limit): the 128 bits of block i as a fraction of 2^128, times the limit.
+  std::uint64_t below(std::uint64_t limit, Index i) const {
+    __extension__ using Wide128 = unsigned __int128;
+    const std::uint64_t high = std::uint64_t{words[0][i]} << 32 | words[1][i];
+    const std::uint64_t low = std::uint64_t{words[2][i]} << 32 | words[3][i];
+    const Wide128 carry = Wide128{low} * limit >> 64;
+    return static_cast<std::uint64_t>((Wide128{high} * limit + carry) >> 64);
+  }
 };
+
+/// Writes of(i, batch, k) to element i, whose random bits are block k of the batch.
+template <class F>
+Array integers_from_blocks(const Shape& shape, RandomKey key, F of) {
+  return Array::build<std::int64_t>(shape, [&](std::span<std::int64_t> x) {
+    parallel_for(shape.numel(), elements_per_piece() / 4, [&](Index begin, Index end) {
+      for (Index first = begin; first < end; first += kBlocks) {
+        const Index count = std::min(kBlocks, end - first);
+        const Batch batch(key, first, count);
+        for (Index k = 0; k < count; ++k) x[first + k] = of(first + k, batch, k);
+      }
+    });
+  });
+}
 
 /// Two doubles of each of `count` blocks, into x[0][i] and x[1][i].
 using Pairs = double[2][kBlocks];
@@ -151,6 +175,28 @@ Array normal(const Shape& shape, double mean, double stddev, DType dtype, Random
         shape, [key](Index first, Index count, Pairs& x) { normal_pairs(key, first, count, x); },
         [=](double z) { return static_cast<T>(mean + stddev * z); });
   });
+}
+
+Array randint(const Shape& shape, std::int64_t low, std::int64_t high, RandomKey key) {
+  const auto first = static_cast<std::uint64_t>(low);  // whose arithmetic may wrap around
+  const std::uint64_t limit = static_cast<std::uint64_t>(high) - first;
+  return integers_from_blocks(shape, key, [=](Index, const Batch& batch, Index k) {
+    return static_cast<std::int64_t>(first + batch.below(limit, k));
+  });
+}
+
+Array randperm(Index n, RandomKey key) {
+  Array partners = integers_from_blocks(Shape{n}, key, [](Index i, const Batch& batch, Index k) {
+    return static_cast<std::int64_t>(batch.below(static_cast<std::uint64_t>(i) + 1, k));
+  });
+  // Element i goes to place p in [0, i], and what was there to place i.
+  partners.write<std::int64_t>([](std::span<std::int64_t> x) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto p = static_cast<std::size_t>(x[i]);
+      x[i] = std::exchange(x[p], static_cast<std::int64_t>(i));
+    }
+  });
+  return partners;
 }
 
 void keep_mask(bool* keep, Index first, Index count, double p, RandomKey key) {

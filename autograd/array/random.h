@@ -47,6 +47,11 @@ void manual_seed(std::uint64_t seed);
 /// transform.
 Array uniform(const Shape& shape, double lo, double hi, DType dtype, RandomKey key);
 Array normal(const Shape& shape, double mean, double stddev, DType dtype, RandomKey key);
+/// i64 on [low, high), low < high. Element i scales the 128 random bits u of block i: low + floor(u
+/// (high - low) / 2^128), so that no number is likelier than another by more than 1 part in 2^64.
+Array randint(const Shape& shape, std::int64_t low, std::int64_t high, RandomKey key);
+/// 0, ..., n - 1 in random order, each of the n! orders as likely (Fisher and Yates).
+Array randperm(Index n, RandomKey key);
 /// b8, true with probability 1 - p: which elements dropout keeps.
 Array keep_mask(const Shape& shape, double p, RandomKey key);
 /// Elements [first, first + count) of such a mask.

@@ -17,6 +17,7 @@ std::vector<GradcheckCase> reduction_cases();
 std::vector<GradcheckCase> product_cases();
 std::vector<GradcheckCase> row_cases();  // softmax, dropout, attention, normalisation, losses
 std::vector<GradcheckCase> layout_cases();
+std::vector<GradcheckCase> index_cases();  // by index, order, windows
 }  // namespace detail
 
 }  // namespace autograd

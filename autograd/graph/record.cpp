@@ -6,8 +6,8 @@
 namespace autograd {
 namespace {
 
-// Whether `out` is what the inputs broadcast to together, as in every elementwise op. A row that is
-// joined to another, (1, 3) of (2, 3), only looks like it: there (1, 3) and (1, 3) give (1, 3).
+// Whether `out` is what the inputs broadcast to together, as in every elementwise op. concat of
+// (1, 3) and (1, 3) gives (2, 3): each would broadcast to it, but together they give (1, 3).
 bool is_broadcast_of(std::span<const Input> inputs, const Shape& out) {
   Shape together;
   for (const Input& input : inputs) {

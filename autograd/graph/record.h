@@ -18,10 +18,9 @@ struct Input {
   bool wants_gradient() const { return tensor && tensor->requires_grad() && has_rule(); }
 };
 
-/// Whether the anomaly guard lets this op put what it likes into its output: only masked_fill does.
+/// Whether the anomaly guard lets this op put what it likes into its output: masked_fill and pad
+/// do.
 enum class Fills : bool { no, yes };
-
-TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills = Fills::no);
 
 /// How every op ends: wraps `out` and, where gradients are on and an input requires one, remembers
 /// the rules of exactly those inputs. A rule that is not remembered is dropped with the arrays it
@@ -31,10 +30,12 @@ TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills
 ///
 /// GraphError where a recorded op would take a gradient, or what was computed from one, as a
 /// constant: rules compute Arrays, which record nothing, so its own derivative would be missing
-/// from the result without a word. detach() makes a constant that is meant as one. DTypeError where
-/// what has a rule for an input that requires a gradient is neither f32 nor f64. Usage:
+/// from the result without a word. detach() makes a constant that is meant as one. DTypeError if
+/// the output is no float but an input that requires a gradient has a rule. Usage:
 ///
 ///     return record("mul", x * y, {{a, rule_of_a}, {b, rule_of_b}});
+TensorRef record(const char* op, Array out, std::span<Input> inputs, Fills fills = Fills::no);
+
 template <std::size_t N>
 TensorRef record(const char* op, Array out, Input (&&inputs)[N], Fills fills = Fills::no) {
   return record(op, std::move(out), std::span<Input>(inputs, N), fills);

@@ -25,7 +25,9 @@ namespace {
 
 struct LogitRows {
   Index count, width;
-  Index grain() const { return rows_per_piece(4 * width); }  // an exp is worth some additions
+  Index grain() const {
+    return rows_per_piece(4 * width);
+  }  // an exp costs as much as several additions
 };
 
 /// The number of rows that count.
@@ -52,7 +54,7 @@ Index check_targets(const Tensor& logits, const Tensor& target, Index ignore_ind
   return counted;
 }
 
-/// log sum_j exp(x_j - top).
+/// log sum_j exp(x_j - top), in chunks whose exponentials stay in the cache until they are summed.
 template <class T>
 Wide<T> log_sum_exp(const T* x, T top, Index n) {
   using std::log;

@@ -4,6 +4,7 @@
 
 namespace autograd {
 
+// vector_math's, as the loop over std::exp takes one number at a time.
 Tensor exp(const Tensor& x) {
   const Array y = exp(x.data());
   return record("exp", y, {{x, [y](const Array& g) { return g * y; }}});

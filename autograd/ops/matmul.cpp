@@ -11,15 +11,17 @@ Array as_matrix(const Array& a, int new_axis) {
   return a.rank() == 1 ? a.reshape(a.shape().inserted(new_axis, 1)) : a;
 }
 
-// The batch axes of `a` and `g` laid into the rows, for a product that sums over them anyway.
-Array rows(const Array& a) {
+// (..., M, K) -> (... M, K), of an array with elements.
+Array all_rows(const Array& a) {
   const Index columns = a.shape()[a.rank() - 1];
-  return a.reshape({columns == 0 ? 0 : a.numel() / columns, columns});
+  return a.reshape({a.numel() / columns, columns});
 }
 
+// z = x y has dx = g y^T and dy = x^T g. Where the whole batch shares one y, the sum of its
+// gradients is one product over all rows of the batch.
 Array gradient_of_right(const Array& x, const Array& y, const Array& g) {
-  const bool shared = y.rank() == 2 && x.numel() != 0 && g.numel() != 0 && x.rank() == g.rank();
-  if (shared) return matmul(rows(x), rows(g), Trans::yes, Trans::no);
+  const bool shared = y.rank() == 2 && x.numel() != 0 && g.numel() != 0;
+  if (shared) return matmul(all_rows(x), all_rows(g), Trans::yes, Trans::no);
   return sum_to(matmul(x, g, Trans::yes, Trans::no), y.shape());
 }
 

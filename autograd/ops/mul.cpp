@@ -3,6 +3,7 @@
 
 namespace autograd {
 
+// The engine sums each gradient over what was broadcast.
 Tensor mul(const Tensor& a, const Tensor& b) {
   const Array x = a.data(), y = b.data();
   return record(

@@ -82,7 +82,7 @@ nn::State trained(nn::Index steps, const std::string& path) {
   model.append<nn::Linear>(nn::Index{2}, nn::Index{1}, nn::LinearOptions{}, generator);
   model.append<nn::Dropout>(0.5, generator);
   nn::AdamW optimizer(model.named_parameters(), {.lr = 1e-3});
-  if (access(path.c_str(), F_OK) == 0) nn::load_training(path, model, optimizer);
+  if (std::filesystem::exists(path)) nn::load_training(path, model, optimizer);
   while (optimizer.steps() < steps) {
     optimizer.zero_grad();
     batch_loss(model, optimizer.steps()).backward();

@@ -7,8 +7,10 @@ set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}/autograd"
 
 # What ops.h declares besides ops with a gradient.
-no_gradient='zeros ones full arange tensor from_values uniform normal randn eq ne lt le gt ge
-             logical_not logical_and logical_or logical_xor any all floor_divide remainder argmax allclose check_split_parts'
+no_gradient='zeros ones full arange tensor from_values uniform normal randn
+             zeros_like ones_like eye linspace randint randperm multinomial one_hot argsort eq ne lt le gt ge
+             logical_not logical_and logical_or logical_xor any all floor_divide remainder argmax
+             allclose check_split_parts arange_of'
 # Files named after a family rather than an op.
 families='creation compare'
 
@@ -18,7 +20,7 @@ complain() {
   failed=1
 }
 
-declared=$(grep -oP '^(Tensor|bool|void|std::(vector|array)<[^(]*>) \K[a-z]\w*(?=\()' ops.h |
+declared=$(grep -oP '^(Tensor|Sorted|bool|void|std::(vector|array)<[^(]*>) \K[a-z]\w*(?=\()' ops.h |
   grep -v '^operator$' | sort -u)
 is_among() { grep -qwF -- "$1" <<<"$2"; }
 

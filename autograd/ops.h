@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "autograd/operators.h"
 #include "autograd/tensor.h"
 
@@ -176,18 +178,27 @@ Tensor dropout(const Tensor& x, double p, Generator& generator = default_generat
 /// Whether a position sees only itself and those before it.
 enum class Causal : bool { no, yes };
 struct FusedAttentionOptions {
-  Index n_head = 1;    // divides C
-  double scale = 1.0;  // factor of the scores
+  std::optional<double> scale = {};  // factor of q k^T; 1 / sqrt(D) if not given
+  double softcap = 0;                // c above 0: scores s become c tanh(s / c)
+  Tensor attn_bias = {};             // then added; broadcasts to (..., H, T, S), -inf hides a key
   Causal causal = Causal::no;
-  double dropout = 0.0;            // of the weights
-  Generator* generator = nullptr;  // of dropout; the default one if null
+  std::optional<Index> query_offset = {};  // causal: query t sees keys 0 to query_offset + t. 0 for
+                                           // T = S; else ShapeError unless given
+  double dropout = 0.0;                    // of the weights
+  Generator* generator = nullptr;          // of dropout; the default one if null
 };
-/// softmax(scale q k^T) v of every head, from a projection qkv (B, T, 3 C) of which q, k and v are
-/// a third each, heads side by side -> (B, T, C). The same, to rounding, as matmul, softmax,
-/// dropout and matmul, with the same mask of dropout, but no (T, T) matrix is ever whole: memory
-/// grows with T, not with T^2. A v that is not finite makes outputs NaN even under weights of 0, as
-/// there; here q's gradient too.
-Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options);
+/// softmax(scale q k^T) v: q (..., H, T, D), k (..., G, S, D), v (..., G, S, E) -> (..., H, T, E).
+/// G divides H, and each head of k and v serves H / G neighbours (grouped queries); dims before it
+/// broadcast to those of q. The same, to rounding, as matmul, softmax, dropout and matmul, with the
+/// same mask of dropout, but no (T, S) matrix is ever whole: memory grows with T + S. A v that is
+/// not finite makes outputs NaN even under weights of 0, as there; here q's gradient too.
+Tensor fused_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                       const FusedAttentionOptions& options = {});
+/// The same from a projection qkv (B, T, 3 C) of which q, k and v are a third each, n_head heads
+/// side by side -> (B, T, C).
+Tensor fused_attention(const Tensor& qkv, Index n_head, const FusedAttentionOptions& options = {});
+/// The query_offset of causal attention, 0 if none is needed; ShapeError and ValueError for `op`.
+Index causal_offset(std::optional<Index> given, Index T, Index S, const char* op);
 
 // --- normalisation and losses
 /// (x - mean) / sqrt(variance + eps) * weight + bias over the last dim; the variance divides by C.

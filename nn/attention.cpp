@@ -12,9 +12,19 @@ void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   }
 }
 
-/// (T, S): query t sees keys 0 to t.
-Tensor causal_mask(Index T, Index S) {
-  return le(autograd::arange(S), autograd::arange(T).reshape({T, 1}));
+/// (T, S): query t sees keys 0 to offset + t.
+Tensor causal_mask(Index T, Index S, Index offset) {
+  const Tensor last = autograd::arange(offset + T).narrow(0, offset, T);
+  return le(autograd::arange(S), last.reshape({T, 1}));
+}
+
+Tensor with_bias(const Tensor& scores, const Tensor& bias) {
+  if (!broadcasts_to(bias.shape(), scores.shape())) {
+    autograd::fail<autograd::ShapeError>(
+        "attention: expected an attn_bias that broadcasts to {}, got {}", scores.shape().str(),
+        bias.shape().str());
+  }
+  return scores + bias;
 }
 
 /// Softmax over the keys that each query sees.
@@ -23,7 +33,9 @@ Tensor weights_of(const Tensor& scores, const AttentionOptions& options) {
   if (!causal && !options.mask.defined()) return softmax(scores, /*dim=*/-1);
   Tensor mask = options.mask;
   if (causal) {
-    const Tensor past = causal_mask(scores.size(-2), scores.size(-1));
+    const Index T = scores.size(-2), S = scores.size(-1);
+    const Tensor past =
+        causal_mask(T, S, autograd::causal_offset(options.query_offset, T, S, "attention"));
     mask = mask.defined() ? logical_and(mask, past) : past;
   }
   return masked_softmax(scores, mask, /*dim=*/-1);
@@ -41,7 +53,9 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
   check_shapes(q, k, v);
   const double a = options.scale.factor(q.size(-1));
-  const Tensor scores = matmul(q, k.transpose(-2, -1)) * a;  // (..., T, S)
+  Tensor scores = matmul(q, k.transpose(-2, -1)) * a;  // (..., T, S)
+  if (options.score_mod) scores = options.score_mod(scores);
+  if (options.attn_bias.defined()) scores = with_bias(scores, options.attn_bias);
   const Tensor weights = weights_of(scores, options);
   if (AttentionTrace* trace = AttentionTrace::newest()) {
     for (Tensor t : {q, k, v, scores, weights}) {
@@ -79,8 +93,9 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const Tensor& mask) {
 Tensor MultiHeadAttention::forward(const Tensor& x, const Tensor& mask) {
   (void)x.dims<3>("MultiHeadAttention: x is (B, T, n_embd)");
   const Tensor qkv = qkv_(x);  // (B, T, 3 C)
-  const bool scores_are_asked_for = AttentionTrace::newest() || mask.defined() || q_norm_;
-  const Tensor y = scores_are_asked_for ? heads(qkv, mask) : fused_heads(qkv);
+  const bool needs_heads =
+      AttentionTrace::newest() || mask.defined() || q_norm_ || KVCache::newest();
+  const Tensor y = needs_heads ? heads(qkv, mask) : fused_heads(qkv);
   return resid_dropout_(proj_(y));  // (B, T, C)
 }
 
@@ -94,21 +109,43 @@ Tensor MultiHeadAttention::heads(const Tensor& qkv, const Tensor& mask) {
   v = v.reshape({B, T, H, D}).transpose(1, 2);
   if (q_norm_) q = (*q_norm_)(q), k = (*k_norm_)(k);
 
-  const Tensor y = attention(q, k, v,
-                             {.scale = options_.scale,
-                              .causal = options_.causal,
-                              .mask = mask,
-                              .dropout = &attn_dropout_});  // (B, H, T, D)
-  return y.transpose(1, 2).reshape({B, T, C});              // heads side by side again
+  const AttentionOptions options{
+      .scale = options_.scale, .causal = options_.causal, .mask = mask, .dropout = &attn_dropout_};
+  KVCache* const cache = KVCache::newest();
+  const Tensor y = cache ? cached_attention(*cache, q, k, v, options)
+                         : attention(q, k, v, options);  // (B, H, T, D)
+  return y.transpose(1, 2).reshape({B, T, C});           // heads side by side again
+}
+
+// To the keys of all positions so far. The fused op reads them where they are.
+Tensor MultiHeadAttention::cached_attention(KVCache& cache, const Tensor& q, const Tensor& k,
+                                            const Tensor& v, AttentionOptions options) {
+  if (options.causal == Causal::no) {
+    autograd::fail<autograd::ValueError>(
+        "KVCache: expected causal attention, as other keys come later, in {}", path());
+  }
+  const KVCache::Seen seen = cache.append(*this, k, v);
+  const Index offset = seen.length - q.size(2);
+  if (AttentionTrace::newest() || options.mask.defined()) {
+    options.query_offset = offset;
+    return attention(q, seen.k.narrow(2, 0, seen.length), seen.v.narrow(2, 0, seen.length),
+                     options);
+  }
+  autograd::FusedAttentionOptions fused = fused_options();
+  fused.query_offset = offset;
+  return fused_attention(q, seen.k, seen.v, fused);
 }
 
 // The same to rounding, in one op that never makes the scores of all queries at once.
 Tensor MultiHeadAttention::fused_heads(const Tensor& qkv) {
-  return fused_attention(qkv, {.n_head = options_.n_head,
-                               .scale = options_.scale.factor(options_.head_size()),
-                               .causal = options_.causal,
-                               .dropout = attn_dropout_.training() ? attn_dropout_.p() : 0.0,
-                               .generator = &attn_dropout_.generator()});
+  return fused_attention(qkv, options_.n_head, fused_options());
+}
+
+autograd::FusedAttentionOptions MultiHeadAttention::fused_options() {
+  return {.scale = options_.scale.factor(options_.head_size()),
+          .causal = options_.causal,
+          .dropout = attn_dropout_.training() ? attn_dropout_.p() : 0.0,
+          .generator = &attn_dropout_.generator()};
 }
 
 std::string MultiHeadAttention::details() const {

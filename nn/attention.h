@@ -1,11 +1,14 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "nn/dropout.h"
+#include "nn/kv_cache.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/options.h"
@@ -17,7 +20,7 @@ namespace nn {
 struct TracedAttention {
   std::string path;  // of the module that called: "GPT.h.0.attn"
   Tensor q, k, v;    // as given to attention(): one matrix per head
-  Tensor scores;     // scaled: what softmax is given
+  Tensor scores;     // what softmax is given: scaled, and changed where the options say so
   Tensor weights;    // what softmax gives, before dropout; rows sum to one
 };
 
@@ -48,7 +51,10 @@ class AttentionTrace {
 
 struct AttentionOptions {
   Scale scale = Scale::sqrt_dk();
-  Causal causal = Causal::no;  // query t sees keys 0 to t
+  std::function<Tensor(const Tensor& scores)> score_mod = {};  // (..., T, S) -> the same shape
+  Tensor attn_bias = {};                   // then added; broadcasts to (..., T, S)
+  Causal causal = Causal::no;              // query t sees keys 0 to query_offset + t
+  std::optional<Index> query_offset = {};  // 0 for T = S; else ShapeError unless given
   Tensor mask = {};            // b8, broadcasts to (..., T, S): true where a query may look
   Dropout* dropout = nullptr;  // for the weights; none if null
 };
@@ -63,9 +69,10 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 /// Multi-head self-attention, (B, T, n_embd) -> (B, T, n_embd): n_head attentions side by side,
 /// each on its own head_size channels of one fused projection. Every position sees every other,
 /// unless the options are causal. Without a trace, a mask or qk_norm, no (T, T) matrix is ever
-/// stored. Parameters: qkv.weight (3 n_embd, n_embd), [qkv.bias], proj.weight (n_embd, n_embd),
-/// [proj.bias]: 4 n_embd^2 numbers, and 4 n_embd more with biases; with qk_norm also q_norm.weight
-/// and k_norm.weight (head_size), shared by the heads.
+/// stored. With a KVCache, x goes on where the layer's last input ended. Parameters: qkv.weight (3
+/// n_embd, n_embd), [qkv.bias], proj.weight (n_embd, n_embd), [proj.bias]: 4 n_embd^2 numbers, and
+/// 4 n_embd more with biases; with qk_norm also q_norm.weight and k_norm.weight (head_size), shared
+/// by the heads.
 class MultiHeadAttention : public Module {
  public:
   /// ValueError as checked(options) throws.
@@ -84,6 +91,9 @@ class MultiHeadAttention : public Module {
   Tensor forward(const Tensor& x, const Tensor& mask);
   Tensor heads(const Tensor& qkv, const Tensor& mask);
   Tensor fused_heads(const Tensor& qkv);
+  Tensor cached_attention(KVCache& cache, const Tensor& q, const Tensor& k, const Tensor& v,
+                          AttentionOptions options);
+  autograd::FusedAttentionOptions fused_options();
   std::string details() const override;
 
   MultiHeadAttentionOptions options_;

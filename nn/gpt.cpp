@@ -14,6 +14,11 @@ void divide(const Tensor& parameter, double divisor) {
   Tensor(parameter).set_data((parameter.detach() / divisor).data());
 }
 
+Index cached_positions() {
+  const KVCache* cache = KVCache::newest();
+  return cache ? cache->length() : 0;
+}
+
 }  // namespace
 
 GPT::GPT(const GPTOptions& options, Generator& generator)
@@ -43,11 +48,14 @@ GPT::GPT(const GPTOptions& options, Generator& generator)
 
 Tensor GPT::forward(const Tensor& tokens) {
   const auto [B, T] = tokens.dims<2>("GPT: tokens are (B, T)");
-  if (T > options_.block_size) {
-    fail<ShapeError>("GPT: expected at most block_size {} tokens in a row, got {}",
-                     options_.block_size, tokens.shape().str());
+  const Index past = cached_positions();
+  if (past + T > options_.block_size) {
+    fail<ShapeError>("GPT: expected at most block_size {} tokens in a row, got {}{}",
+                     options_.block_size, tokens.shape().str(),
+                     past > 0 ? fmt::format(" behind {} in the KVCache", past) : "");
   }
-  Tensor x = drop_(wte_(tokens) + wpe_(autograd::arange(T)));  // (B, T, C)
+  const Tensor positions = autograd::arange(past + T).narrow(0, past, T);
+  Tensor x = drop_(wte_(tokens) + wpe_(positions));  // (B, T, C)
   for (Block& block : h_) x = block(x);
   x = ln_f_(x);
   return lm_head_ ? (*lm_head_)(x) : linear(x, wte_.weight());  // (B, T, V)

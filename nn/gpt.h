@@ -11,7 +11,8 @@ namespace nn {
 
 /// Radford et al., "Language models are unsupervised multitask learners" (2019), GPT-2: tokens i64
 /// (B, T) -> logits (B, T, vocab_size). Weights start at N(0, 0.02^2), the projections that are
-/// added to the residual stream divided by sqrt(2 n_layer), biases at 0.
+/// added to the residual stream divided by sqrt(2 n_layer), biases at 0. With a KVCache the tokens
+/// follow those that it holds.
 /// Children: wte, wpe, drop, h (n_layer Blocks), ln_f, and lm_head where it is not tied.
 class GPT : public Module {
  public:

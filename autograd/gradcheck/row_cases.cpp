@@ -1,3 +1,4 @@
+#include "autograd/gradcheck/attention_cases.h"
 #include "autograd/gradcheck/op_cases.h"
 #include "autograd/gradcheck/op_trials.h"
 #include "autograd/ops.h"
@@ -24,29 +25,6 @@ Trial softmax_under_mask(Draw& d) {
   const Tensor x = d.normal(shape);
   const Tensor mask = d.mask(d.broadcastable_to(shape), d.trial() % 4 == 1 ? 0.15 : 0.75);
   return {{x}, [mask, dim](const Inputs& in) { return masked_softmax(in[0], mask, dim); }, true};
-}
-
-/// Some trials have rows of several tiles: large ones without the causal mask, so that the later
-/// tiles hold many of the largest scores, others with it.
-Trial fused_attention_of(Draw& d) {
-  const int kind = d.trial() % 8;
-  const bool tiles = kind == 3 || kind == 7;
-  const Index T = tiles ? d.integer(385, 400) : kind == 2 ? d.integer(65, 80) : d.positive_size(9);
-  const Index heads = d.integer(1, tiles ? 2 : 3);
-  const Index C = heads * (kind == 1 ? d.row() : kind == 6 ? d.integer(33, 40) : d.integer(1, 4));
-  FusedAttentionOptions options{.n_head = heads, .scale = d.number(0.2, 1.2)};
-  options.causal = kind == 7 || (kind != 3 && d.chance(0.5)) ? Causal::yes : Causal::no;
-  options.dropout = d.chance(0.3) ? 0.3 : 0.0;
-  const auto seed = static_cast<std::uint64_t>(d.integer(0, 1 << 20));
-  const Index B = tiles ? 1 : d.has_long_row() ? d.positive_size(3) : d.size(3);
-  return {{d.normal({B, T, 3 * C})},
-          [options, seed](const Inputs& in) {
-            Generator generator(seed);
-            FusedAttentionOptions now = options;
-            now.generator = &generator;
-            return fused_attention(in[0], now);
-          },
-          options.dropout > 0};
 }
 
 /// One trial in four has no weight, one in four no bias, some many rows. A row of one element is
@@ -101,10 +79,15 @@ Trial dropout_with_fixed_seed(Draw& d) {
 
 std::vector<GradcheckCase> row_cases() {
   return {
-      along_dim("softmax", softmax),           along_dim("log_softmax", log_softmax),
-      {"masked_softmax", softmax_under_mask},  {"dropout", dropout_with_fixed_seed},
-      {"fused_attention", fused_attention_of}, {"layer_norm", layer_norm_rows},
-      {"cross_entropy", cross_entropy_of},     {"mse", mse_of},
+      along_dim("softmax", softmax),
+      along_dim("log_softmax", log_softmax),
+      {"masked_softmax", softmax_under_mask},
+      {"dropout", dropout_with_fixed_seed},
+      {"fused_attention", packed_attention_trial},
+      {"fused_attention_separate", separate_attention_trial},
+      {"layer_norm", layer_norm_rows},
+      {"cross_entropy", cross_entropy_of},
+      {"mse", mse_of},
   };
 }
 

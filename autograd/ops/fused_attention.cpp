@@ -1,203 +1,96 @@
-#include <algorithm>
-#include <limits>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
-#include "autograd/machine/lanes.h"
-#include "autograd/machine/vector_math.h"
-#include "autograd/ops/attention_head.h"
+#include "autograd/array/elementwise.h"
+#include "autograd/ops/attention_passes.h"
 
 namespace autograd {
-
-// Dao, Fu, Ermon, Rudra and Re, "FlashAttention" (2022). Why: attention as five ops writes and
-// reads (T, T) matrices of scores and weights, which at T = 2048 no cache holds, and saves them for
-// backward. Here the scores of a tile of queries against a tile of keys live in a small buffer.
-//
-// The difficulty is softmax, which needs the maximum and the sum of a whole row before its first
-// weight is known. So a row keeps the largest score so far, m, and s = sum exp(score - m) and
-// o = sum exp(score - m) v over what it has seen. A tile with a larger maximum m' first shrinks
-// both by exp(m - m'), as if m' had been subtracted from the start; after the last tile o / s is
-// the output. Nothing is approximate.
-//
-// Backward computes the scores again instead of keeping them, and the weights p from the m and 1 /
-// s of each row, which are kept. With g the gradient of the output y = p v:
-//
-//     dv = p^T g,   dp = g v^T,   dscores = (diag(p) - p p^T) dp = p * (dp - (p . dp)),
-//
-// row by row as in softmax, and p . dp = (p v) . g = y . g needs no second pass over the tiles.
 namespace {
 
 using namespace attention_tiles;
 
-template <class T>
-class ForwardHead : Head<T> {
- public:
-  ForwardHead(const Layout& layout, const TileOptions& options, const T* qkv, Index head)
-      : Head<T>(layout, options, qkv, head) {}
+// --- how operands lie
 
-  /// Output (rows, D) of queries [row, row + rows), and what makes weights of their scores again:
-  /// the largest, and 1 / the sum of exp(score - largest). The log of the sum alone would be
-  /// rounded to the size of the largest.
-  void run(Index row, Index rows, T* out, T* norms) {
-    const Index D = l_.D, columns = this->seen(row + rows - 1);
-    for (Index column = 0; column < columns; column += kKeys) {
-      const Tile tile{row, rows, column, std::min(kKeys, columns - column)};
-      this->compute_scores(tile);
-      for (Index i = 0; i < rows; ++i) {
-        const T rescale = absorb(tile, i, column == 0);
-        if (column == 0) continue;
-        for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= rescale;
-      }
-      this->drop(tile, this->scores());
-      gemm<T>(rows, D, tile.columns, T(1), {this->scores(), kKeys}, this->part(2, column),
-              column == 0 ? T(0) : T(1), out, l_.C);
+/// Of an operand with matrices of `size` elements where the heads are those of shape `lead`: how
+/// far each head's matrix is from the first. Along a dim that is smaller in `shape`, neighbours
+/// share.
+std::vector<Index> starts_of(const Shape& shape, const Shape& lead, Index size) {
+  std::vector<Index> starts(static_cast<std::size_t>(lead.numel()));
+  for (Index head = 0; head < lead.numel(); ++head) {
+    Index rest = head, start = 0, step = size;
+    for (int i = lead.rank() - 1, j = shape.rank() - 3; i >= 0 && j >= 0; --i, --j) {
+      start += rest % lead[i] * shape[j] / lead[i] * step;
+      rest /= lead[i];
+      step *= shape[j];
     }
-    for (Index i = 0; i < rows; ++i) {
-      const T share = T(1) / sum_[i];
-      for (Index d = 0; d < D; ++d) out[i * l_.C + d] *= share;
-      norms[2 * i] = top_[i];
-      norms[2 * i + 1] = share;
-    }
+    starts[static_cast<std::size_t>(head)] = start;
   }
-
- private:
-  using Head<T>::l_;
-
-  /// Scores of row i become exp(score - maximum so far), 0 where its query may not look; what the
-  /// sums so far shrink by.
-  T absorb(const Tile& t, Index i, bool first) {
-    T* row = this->scores() + i * kKeys;
-    const Index n = this->seen(t, i);
-    T top = max_of(row, n);
-    if (!first && !(top > top_[i])) top = top_[i];
-    if (top == kNone) {  // nothing so far, or NaN, which stays
-      for (Index j = 0; j < n; ++j) row[j] = row[j] == kNone ? T(0) : row[j];
-    } else {
-      const Index whole = whole_vectors(t, n);
-      for (Index j = 0; j < whole; ++j) row[j] = vector_math::exp(row[j] - top);
-    }
-    std::fill(row + n, row + t.columns, T(0));
-    const T rescale = first || top == kNone ? T(0) : vector_math::exp(top_[i] - top);
-    const T sum = static_cast<T>(sum_of(n, [row](Index j) { return row[j]; }));
-    sum_[i] = (first ? T(0) : sum_[i] * rescale) + sum;
-    top_[i] = top;
-    return rescale;
-  }
-
-  static constexpr T kNone = -std::numeric_limits<T>::infinity();
-  T top_[kQueries], sum_[kQueries];
-};
-
-template <class T>
-class BackwardHead : Head<T> {
- public:
-  struct Given {
-    const T *out, *norms, *grad;  // of the whole layer
-  };
-
-  BackwardHead(const Layout& layout, const TileOptions& options, const T* qkv, Index head)
-      : Head<T>(layout, options, qkv, head) {}
-
-  /// The gradients of this head's q, k and v, into its part of a (B, T, 3 C) array.
-  void run(const Given& given, T* into) {
-    if (!first_row_meets_all()) {
-      for (Index t = 0; t < l_.T; ++t) {
-        std::fill_n(to(into, 1, t), l_.D, T(0));
-        std::fill_n(to(into, 2, t), l_.D, T(0));
-      }
-    }
-    for (Index row = 0; row < l_.T; row += kQueries) {
-      const Index rows = std::min(kQueries, l_.T - row), columns = this->seen(row + rows - 1);
-      for (Index column = 0; column < columns; column += kKeys) {
-        add_tile({row, rows, column, std::min(kKeys, columns - column)}, given, into);
-      }
-    }
-  }
-
- private:
-  using Head<T>::l_;
-  using Head<T>::s_;
-
-  /// Whether the first tiles of queries look at every key.
-  bool first_row_meets_all() const { return s_.causal == Causal::no || l_.T <= kQueries; }
-
-  T* to(T* into, Index part, Index row) const {
-    return into + l_.at(this->head_, part) + row * l_.width();
-  }
-
-  void add_tile(const Tile& t, const Given& given, T* into) {
-    const Index D = l_.D, at = l_.out_at(this->head_) + t.row * l_.C;
-    const Matrix<T> grad{given.grad + at, l_.C};
-    T *weights = this->scores(), *grads = this->rooms_[1];
-    weights_from_scores(t, given.norms + 2 * (this->head_ * l_.T + t.row));
-    const T* dropped = weights;
-    if (s_.p > 0) {
-      std::copy_n(weights, t.rows * kKeys, this->rooms_[2]);
-      this->drop(t, this->rooms_[2]);
-      dropped = this->rooms_[2];
-    }
-    const Index width = l_.width();
-    const T so_far_q = t.column == 0 ? T(0) : T(1);
-    const T so_far_kv = t.row == 0 && first_row_meets_all() ? T(0) : T(1);
-    gemm<T>(t.columns, D, t.rows, T(1), {dropped, kKeys, Trans::yes}, grad, so_far_kv,
-            to(into, 2, t.column), width);
-    gemm<T>(t.rows, t.columns, D, T(1), grad, this->part(2, t.column, Trans::yes), T(0), grads,
-            kKeys);
-    this->drop(t, grads);
-    through_softmax(t, given.out + at, given.grad + at, grads);
-    gemm<T>(t.rows, D, t.columns, T(1), {grads, kKeys}, this->part(1, t.column), so_far_q,
-            to(into, 0, t.row), width);
-    gemm<T>(t.columns, D, t.rows, T(1), {grads, kKeys, Trans::yes}, this->part(0, t.row), so_far_kv,
-            to(into, 1, t.column), width);
-  }
-
-  /// The scores of a tile and then, in their place, the weights.
-  void weights_from_scores(const Tile& t, const T* norms) {
-    this->compute_scores(t);
-    for (Index i = 0; i < t.rows; ++i) {
-      T* row = this->scores() + i * kKeys;
-      const Index n = this->seen(t, i), whole = whole_vectors(t, n);
-      const T top = norms[2 * i], share = norms[2 * i + 1];
-      for (Index j = 0; j < whole; ++j) row[j] = vector_math::exp(row[j] - top) * share;
-      std::fill(row + n, row + t.columns, T(0));
-    }
-  }
-
-  /// `grads` becomes scale * weights * (grads - out . grad), the gradient of q k^T.
-  void through_softmax(const Tile& t, const T* out, const T* grad, T* grads) {
-    const T a = static_cast<T>(s_.scale);
-    for (Index i = 0; i < t.rows; ++i) {
-      const T *y = out + i * l_.C, *g = grad + i * l_.C, *weights = this->scores() + i * kKeys;
-      T* row = grads + i * kKeys;
-      const Index n = this->seen(t, i);
-      const T dot = static_cast<T>(sum_of(l_.D, [y, g](Index d) { return y[d] * g[d]; }));
-      for (Index j = 0; j < n; ++j) row[j] = a * weights[j] * (row[j] - dot);
-      std::fill(row + n, row + t.columns, T(0));
-    }
-  }
-};
-
-Layout layout_of(const Tensor& qkv, Index n_head) {
-  const auto [B, T, width] = qkv.dims<3>("fused_attention: qkv is (B, T, 3 C)");
-  if (n_head < 1 || width % 3 != 0 || width / 3 % n_head != 0 || width == 0) {
-    fail<ShapeError>(
-        "fused_attention: expected qkv (B, T, 3 C) and heads that divide C, got {} and {}",
-        qkv.shape().str(), n_head);
-  }
-  return {B, T, width / 3, n_head, width / 3 / n_head};
+  return starts;
 }
 
+Matrices matrices(const Shape& shape, const Shape& lead) {
+  const Index rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  return {starts_of(shape, lead, rows * columns), columns};
+}
+
+Shape with_matrices(const Shape& lead, Index rows, Index columns) {
+  return lead.inserted(lead.rank(), rows).inserted(lead.rank() + 1, columns);
+}
+
+Shape leading(const Shape& shape) {
+  return shape.without(shape.rank() - 1).without(shape.rank() - 2);
+}
+
+/// Whether the leading dims of k or v broadcast to those of q, its heads to groups of them.
+bool serves(const Shape& shape, const Shape& lead) {
+  if (shape.rank() < 2 || shape.rank() > lead.rank() + 2) return false;
+  for (int i = lead.rank() - 1, j = shape.rank() - 3; j >= 0; --i, --j) {
+    const bool heads = j == shape.rank() - 3 && shape[j] > 0 && lead[i] % shape[j] == 0;
+    if (shape[j] != lead[i] && shape[j] != 1 && !heads) return false;
+  }
+  return true;
+}
+
+// --- both directions over all heads
+
+/// One call. q, k and v of a projection are one array, and so is their gradient.
+struct Attention {
+  Array q, k, v;
+  bool packed = false;
+  Layout l;
+  Shape lead;  // the dims of q before (T, D), which count the heads
+  TileOptions s = {};
+  Array bias = {};
+  bool bias_varies = false;
+  Shape each_bias = {};  // that of a gradient for each head
+  Array y = {}, norms = {};
+
+  template <class T>
+  Pointers<const T> from() const {
+    return {q.read<T>().data(), k.read<T>().data(), v.read<T>().data(),
+            l.in.bias.starts.empty() ? nullptr : bias.read<T>().data()};
+  }
+};
+
 template <class T>
-Array forward(const Array& qkv, const Layout& l, const TileOptions& s, Array& norms) {
-  const T* from = qkv.read<T>().data();
-  return Array::build<T>(Shape{l.B, l.T, l.C}, [&](std::span<T> out) {
-    norms = Array::build<T>(Shape{l.heads(), l.T, 2}, [&](std::span<T> norms_out) {
+void forward(Attention& a, const Shape& shape) {
+  const Layout& l = a.l;
+  const Pointers<const T> from = a.from<T>();
+  a.y = Array::build<T>(shape, [&](std::span<T> out) {
+    a.norms = Array::build<T>(Shape{l.heads, l.T, 2}, [&](std::span<T> norms) {
       const Index tiles = (l.T + kQueries - 1) / kQueries;
-      parallel_for(l.heads() * tiles, l.grain(), [&](Index begin, Index end) {
+      parallel_for(l.heads * tiles, l.grain(), [&](Index begin, Index end) {
         const LibraryCall calls;  // one for all
         for (Index i = begin; i < end; ++i) {
           const Index head = i / tiles, row = i % tiles * kQueries;
-          ForwardHead<T>(l, s, from, head)
-              .run(row, std::min(kQueries, l.T - row), out.data() + l.out_at(head) + row * l.C,
-                   norms_out.data() + 2 * (head * l.T + row));
+          ForwardHead<T>(l, a.s, from, head)
+              .run(row, std::min(kQueries, l.T - row),
+                   out.data() + l.out.starts[head] + row * l.out.row,
+                   norms.data() + 2 * (head * l.T + row));
         }
       });
     });
@@ -205,40 +98,211 @@ Array forward(const Array& qkv, const Layout& l, const TileOptions& s, Array& no
 }
 
 template <class T>
-Array backward(const Array& qkv, const Layout& l, const TileOptions& s, const Array& out,
-               const Array& norms, const Array& g) {
-  const T* from = qkv.read<T>().data();
-  const typename BackwardHead<T>::Given given{out.read<T>().data(), norms.read<T>().data(),
+void backward(const Attention& a, const Array& g, const Pointers<T>& to) {
+  const Pointers<const T> from = a.from<T>();
+  const typename BackwardHead<T>::Given given{a.y.read<T>().data(), a.norms.read<T>().data(),
                                               g.read<T>().data()};
-  return Array::build<T>(qkv.shape(), [&](std::span<T> into) {
-    parallel_for(l.heads(), l.grain(), [&](Index begin, Index end) {
-      const LibraryCall calls;  // one for all
-      for (Index head = begin; head < end; ++head) {
-        BackwardHead<T>(l, s, from, head).run(given, into.data());
-      }
-    });
+  parallel_for(a.l.heads, a.l.grain(), [&](Index begin, Index end) {
+    const LibraryCall calls;  // one for all
+    for (Index head = begin; head < end; ++head) {
+      BackwardHead<T>(a.l, a.s, from, head).run(given, to);
+    }
   });
+}
+
+template <class T>
+T* memory_of(Array& fresh) {
+  T* memory = nullptr;
+  fresh.write<T>([&memory](std::span<T> elements) { memory = elements.data(); });
+  return memory;
+}
+
+/// The gradient of all heads, summed over those that share a matrix of `shape`.
+Array shared(const Array& g, const Shape& shape) {
+  if (g.shape() == shape || shape.rank() < 3) return sum_to(g, shape);
+  const int at = g.rank() - 3;
+  const Index heads = shape[shape.rank() - 3], group = heads > 0 ? g.shape()[at] / heads : 0;
+  const Shape grouped = g.shape().with(at, heads);
+  if (group == 1 || heads == 0) return sum_to(g, shape);
+  const Index size = grouped[at + 1] * grouped[at + 2];
+  const Array parts = g.reshape({size == 0 ? 0 : grouped.numel() / size, group, size});
+  return sum_to(sum(parts, 1, KeepDim::no).reshape(grouped), shape);
+}
+
+/// The gradients of several inputs by one computation, as they share most of it: the rule that runs
+/// first computes all, and each takes its own. What it was computed from is kept, so that the same
+/// memory means the same gradient.
+class Joint {
+ public:
+  using Gradients = std::vector<Array>;
+  explicit Joint(std::function<Gradients(const Array& g)> compute) : compute_(std::move(compute)) {}
+
+  Rule rule(std::size_t input) const {
+    return [shared = state_, compute = compute_, input](const Array& g) {
+      State& s = *shared;
+      const bool has = s.of.shares_memory_with(g) && input < s.left.size() && s.left[input];
+      if (!has) {
+        s.left.clear();
+        for (Array& x : compute(g)) s.left.emplace_back(std::move(x));
+        s.of = g;
+      }
+      return *std::exchange(s.left[input], std::nullopt);
+    };
+  }
+
+ private:
+  struct State {
+    Array of;
+    std::vector<std::optional<Array>> left;
+  };
+  std::function<Gradients(const Array& g)> compute_;
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+/// Of q, k, v and the bias, or of the projection and the bias.
+Joint::Gradients gradients(const Attention& a, const Array& g) {
+  const Layout& l = a.l;
+  const auto fresh = [&g](bool wanted, const Shape& shape) {
+    return wanted ? Array::empty(shape, g.dtype()) : Array();
+  };
+  Array q = fresh(true, a.q.shape());
+  Array k = fresh(!a.packed, with_matrices(a.lead, l.S, l.D));
+  Array v = fresh(!a.packed, with_matrices(a.lead, l.S, l.E));
+  Array bias = fresh(a.bias_varies, a.each_bias);
+  dispatch_float(g.dtype(), "fused_attention", [&](auto tag) {
+    using T = decltype(tag);
+    T* const of_q = memory_of<T>(q);
+    backward<T>(a, g,
+                {of_q, a.packed ? of_q : memory_of<T>(k), a.packed ? of_q : memory_of<T>(v),
+                 a.bias_varies ? memory_of<T>(bias) : nullptr});
+  });
+  if (a.bias_varies) bias = sum_to(bias, a.bias.shape());
+  if (a.packed) return {q, bias};
+  return {q, shared(k, a.k.shape()), shared(v, a.v.shape()), bias};
+}
+
+// --- the op
+
+/// The bias as (..., 1 or T, 1 or S), beside scores of the heads `lead`.
+void lay_bias(Attention& a, const Tensor& bias) {
+  Layout& l = a.l;
+  const Shape scores = with_matrices(a.lead, l.T, l.S);
+  if (!broadcasts_to(bias.shape(), scores)) {
+    fail<ShapeError>("fused_attention: expected an attn_bias that broadcasts to {}, got {}",
+                     scores.str(), bias.shape().str());
+  }
+  Shape shape = bias.shape();
+  while (shape.rank() < 2) shape = shape.inserted(0, 1);
+  const Index rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  a.bias = bias.data();
+  a.bias_varies = bias.requires_grad();
+  a.each_bias = with_matrices(a.lead, rows, columns);
+  const Index row = rows == 1 ? 0 : columns, column = columns == 1 ? 0 : 1;
+  l.in.bias = {starts_of(shape, a.lead, rows * columns), row, column};
+  l.grad.bias = {starts_of(a.each_bias, a.lead, rows * columns), row, column};
+}
+
+/// With everything but options and bias in place: computes, and records the rules of `inputs`.
+Tensor attend(Attention a, const Shape& shape, const FusedAttentionOptions& options,
+              std::vector<Tensor> inputs) {
+  const char* const op = "fused_attention";
+  if (!(options.dropout >= 0 && options.dropout <= 1)) {
+    fail<ValueError>("{}: expected dropout in [0, 1], got {}", op, options.dropout);
+  }
+  if (!(options.softcap >= 0 && std::isfinite(options.softcap))) {
+    fail<ValueError>("{}: expected a softcap above 0, or 0 for none, got {}", op, options.softcap);
+  }
+  a.s = {options.scale.value_or(1 / std::sqrt(static_cast<double>(a.l.D))),
+         options.softcap,
+         options.causal,
+         options.causal == Causal::yes ? causal_offset(options.query_offset, a.l.T, a.l.S, op) : 0,
+         options.dropout,
+         {}};
+  if (options.attn_bias.defined()) lay_bias(a, options.attn_bias);
+  inputs.push_back(options.attn_bias);
+  if (a.s.p > 0) a.s.key = (options.generator ? *options.generator : default_generator()).next();
+  DType dtype = a.q.dtype();
+  for (const Tensor& x : inputs) {
+    if (!x.defined()) continue;
+    check_mixable(a.q, x.data(), op);
+    if (x.dtype() == DType::dual) dtype = DType::dual;
+  }
+  for (Array* x : {&a.q, &a.k, &a.v}) *x = x->to(dtype);
+  if (options.attn_bias.defined()) a.bias = a.bias.to(dtype);
+  dispatch_float(dtype, op, [&](auto tag) { forward<decltype(tag)>(a, shape); });
+  const Array y = a.y;
+  const Joint joint([a = std::move(a)](const Array& g) { return gradients(a, g); });
+  std::vector<Input> rules;
+  for (std::size_t i = 0; i < inputs.size(); ++i) rules.push_back({inputs[i], joint.rule(i)});
+  return record(op, y, rules);
 }
 
 }  // namespace
 
-Tensor fused_attention(const Tensor& qkv, const FusedAttentionOptions& options) {
-  const Layout l = layout_of(qkv, options.n_head);
-  TileOptions s{options.scale, options.causal, options.dropout, {}};
-  if (!(s.p >= 0 && s.p <= 1)) {
-    fail<ValueError>("fused_attention: expected dropout in [0, 1], got {}", s.p);
+Index causal_offset(std::optional<Index> given, Index T, Index S, const char* op) {
+  if (!given && T != S) {
+    fail<ShapeError>(
+        "{}: causal attention of {} queries to {} keys needs query_offset, the position of query 0 "
+        "among the keys: S - T where the queries are the last",
+        op, T, S);
   }
-  if (s.p > 0) s.key = (options.generator ? *options.generator : default_generator()).next();
-  const Array x = qkv.data();
-  Array norms;
-  const Array y = dispatch_float(x.dtype(), "fused_attention",
-                                 [&](auto tag) { return forward<decltype(tag)>(x, l, s, norms); });
-  return record("fused_attention", y,
-                {{qkv, [x, l, s, y, norms](const Array& g) {
-                    return dispatch_float(g.dtype(), "fused_attention", [&](auto tag) {
-                      return backward<decltype(tag)>(x, l, s, y, norms, g);
-                    });
-                  }}});
+  if (given && *given < 0)
+    fail<ValueError>("{}: query_offset must be at least 0, got {}", op, *given);
+  return given.value_or(0);
+}
+
+Tensor fused_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                       const FusedAttentionOptions& options) {
+  const bool matrices_fit = q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2 &&
+                            q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2) &&
+                            q.size(-1) > 0 && v.size(-1) > 0;
+  const Shape lead = matrices_fit ? leading(q.shape()) : Shape();
+  if (!matrices_fit || !serves(k.shape(), lead) || !serves(v.shape(), lead)) {
+    fail<ShapeError>(
+        "fused_attention: expected q (..., H, T, D), k (..., G, S, D) and v (..., G, S, E) with G "
+        "a "
+        "divisor of H, got {}, {}, {}",
+        q.shape().str(), k.shape().str(), v.shape().str());
+  }
+  const Index T = q.size(-2), S = k.size(-2), D = q.size(-1), E = v.size(-1);
+  const Shape out = with_matrices(lead, T, E);
+  const Operands in{
+      matrices(q.shape(), lead), matrices(k.shape(), lead), matrices(v.shape(), lead), {}};
+  const Operands grad{in.q,
+                      matrices(with_matrices(lead, S, D), lead),
+                      matrices(with_matrices(lead, S, E), lead),
+                      {}};
+  return attend({.q = q.data(),
+                 .k = k.data(),
+                 .v = v.data(),
+                 .l = {lead.numel(), T, S, D, E, in, grad, matrices(out, lead)},
+                 .lead = lead},
+                out, options, {q, k, v});
+}
+
+Tensor fused_attention(const Tensor& qkv, Index n_head, const FusedAttentionOptions& options) {
+  const auto [B, T, width] = qkv.dims<3>("fused_attention: qkv is (B, T, 3 C)");
+  if (n_head < 1 || width % 3 != 0 || width / 3 % n_head != 0 || width == 0) {
+    fail<ShapeError>(
+        "fused_attention: expected qkv (B, T, 3 C) and heads that divide C, got {} and {}",
+        qkv.shape().str(), n_head);
+  }
+  const Index C = width / 3, D = C / n_head;
+  const auto from = [&, B = B, T = T](Index first, Index stride) {
+    Matrices m{{}, stride};
+    for (Index head = 0; head < B * n_head; ++head) {
+      m.starts.push_back(head / n_head * T * stride + first + head % n_head * D);
+    }
+    return m;
+  };
+  const Operands parts{from(0, width), from(C, width), from(2 * C, width), {}};
+  return attend({.q = qkv.data(),
+                 .k = qkv.data(),
+                 .v = qkv.data(),
+                 .packed = true,
+                 .l = {B * n_head, T, T, D, D, parts, parts, from(0, C)},
+                 .lead = {B, n_head}},
+                Shape{B, T, C}, options, {qkv});
 }
 
 }  // namespace autograd

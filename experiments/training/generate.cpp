@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "nn/eval_mode.h"
 
@@ -61,14 +62,19 @@ std::int64_t draw_token(std::span<const double> logits, const Sampling& sampling
 
 void generate(nn::GPT& model, std::vector<std::int64_t> tokens, Index count,
               const Sampling& sampling, autograd::RandomKey key,
-              const std::function<bool(std::int64_t)>& take) {
+              const std::function<bool(std::int64_t)>& take, Cached cached) {
   const nn::EvalMode eval(model);
+  std::optional<nn::KVCache> cache;
+  if (cached == Cached::yes && model.options().causal == nn::Causal::yes) cache.emplace();
+  const Index block_size = model.options().block_size;
   const autograd::Array draws = autograd::uniform({count}, 0, 1, nn::DType::f64, key);
   for (Index i = 0; i < count; ++i) {
-    const auto length = std::min<Index>(std::ssize(tokens), model.options().block_size);
-    const std::span<const std::int64_t> context(tokens.end() - length, tokens.end());
-    const Tensor logits = model(autograd::from_values(context, {1, length}));
-    const autograd::Array last = logits.select(1, length - 1).to(nn::DType::f64).data();
+    const Index length = std::ssize(tokens);
+    if (length > block_size) cache.reset();
+    const Index first = cache ? cache->length() : std::max<Index>(0, length - block_size);
+    const std::span<const std::int64_t> context(tokens.begin() + first, tokens.end());
+    const Tensor logits = model(autograd::from_values(context, {1, length - first}));
+    const autograd::Array last = logits.select(1, length - first - 1).to(nn::DType::f64).data();
     const std::int64_t token = draw_token(last.read<double>(), sampling, draws.at(i));
     if (!take(token)) return;
     tokens.push_back(token);

@@ -89,4 +89,10 @@ double LoadedModel::forward_bytes(Index batch, nn::DType dtype) const {
   return of(autograd::item_size(dtype)) * (parameters + of(batch) * sequence);
 }
 
+double LoadedModel::cache_bytes(nn::DType dtype) const {
+  const auto of = [](Index n) { return static_cast<double>(n); };
+  const double keys = of(options_.n_layer) * of(options_.block_size) * of(options_.n_embd);
+  return of(autograd::item_size(dtype)) * 2 * 3 * keys;
+}
+
 }  // namespace experiments::training

@@ -32,6 +32,8 @@ class LoadedModel {
   std::unique_ptr<nn::GPT> make(nn::DType dtype) const;
   /// An estimate of the peak memory of a forward pass over `batch` sequences.
   double forward_bytes(Index batch, nn::DType dtype) const;
+  /// What an nn::KVCache takes at most besides: it doubles, and old and new room live side by side.
+  double cache_bytes(nn::DType dtype) const;
 
  private:
   std::string shown_;

@@ -68,7 +68,8 @@ class Sample : public Experiment {
   }
   autograd::DType default_dtype() const override { return autograd::DType::f32; }
   double bytes_needed(const Run& run) const override {
-    return loaded_ ? loaded_->forward_bytes(1, run.dtype) : 0;
+    if (!loaded_) return 0;
+    return loaded_->forward_bytes(1, run.dtype) + (no_cache_ ? 0 : loaded_->cache_bytes(run.dtype));
   }
   Report run(const Run& run) override;
 
@@ -91,6 +92,7 @@ class Sample : public Experiment {
   Index num_samples_ = 1;
   Index max_new_tokens_ = 500;
   Sampling sampling_{.temperature = 0.8};
+  bool no_cache_ = false;
 
   std::optional<LoadedModel> loaded_;
 };
@@ -109,6 +111,10 @@ void Sample::add_options(Options& options) {
                   "draw only from the N most likely tokens; 0: from all");
   options.number("--top-p", sampling_.top_p, 0, 1,
                  "draw only from the fewest tokens that hold this share of the probability");
+  options.toggle(
+      "--no-cache", no_cache_,
+      "compute the keys and values of all tokens anew for each one, as beyond block_size: "
+      "slower, and the same but for rounding");
 }
 
 /// Questions as validation asks them.
@@ -168,7 +174,8 @@ void Sample::write(nn::GPT& model, const Prompt& prompt, Index number, const Run
     return true;
   };
   generate(model, prompt.tokens, count, sampling_,
-           {run.seed ^ kDraws, static_cast<std::uint64_t>(number)}, take);
+           {run.seed ^ kDraws, static_cast<std::uint64_t>(number)}, take,
+           no_cache_ ? Cached::no : Cached::yes);
 }
 
 Report Sample::run(const Run& run) {

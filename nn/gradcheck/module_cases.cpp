@@ -113,6 +113,24 @@ Trial masked_attention_trial(Draw& draw) {
   return trial;
 }
 
+// Everything that bends the scores: a function of them, a bias, and queries that come last.
+Trial bent_attention_trial(Draw& draw) {
+  const Index T = draw.positive_size(5), S = T + draw.integer(0, 3), D = draw.positive_size(5);
+  const Shape batch = draw.nonempty_shape(0, 1);
+  const Shape keys = with_last(with_last(batch, S), D);
+  Trial trial;
+  trial.inputs = {draw.normal(with_last(with_last(batch, T), D)), draw.normal(keys),
+                  draw.normal(keys), draw.normal(draw.broadcastable_to({T, S}))};
+  trial.f = [T, S](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2],
+                     {.score_mod = [](const Tensor& scores) { return tanh(scores / 2.0) * 2.0; },
+                      .attn_bias = in[3],
+                      .causal = Causal::yes,
+                      .query_offset = S - T});
+  };
+  return trial;
+}
+
 // Starts what the layer starts at one or zero somewhere else, so that no error hides there.
 void stir(Module& module, Draw& draw) {
   for (Tensor& p : module.parameters()) {
@@ -202,6 +220,7 @@ std::vector<GradcheckCase> make_cases() {
       {"multi_head_attention_none", heads(Mode::eval, {.bias = Bias::no, .scale = Scale::none()})},
       {"multi_head_attention_train", heads(Mode::train, {.dropout = 0.3, .bias = Bias::yes})},
       {"attention_masked", masked_attention_trial},
+      {"attention_bent", bent_attention_trial},
       {"multi_head_attention_causal", heads(Mode::eval, {.bias = Bias::no, .causal = Causal::yes})},
       {"multi_head_attention_qk_norm",
        heads(Mode::eval, {.bias = Bias::no, .qk_norm = QkNorm::yes})},

@@ -20,14 +20,15 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// The same from separate heads.
-Tensor composed(const Tensor& qkv, const FusedAttentionOptions& options) {
+Tensor composed(const Tensor& qkv, Index H, const FusedAttentionOptions& options = {}) {
   const Index B = qkv.size(0), T = qkv.size(1), C = qkv.size(2) / 3;
-  const Index H = options.n_head, D = C / H;
+  const Index D = C / H;
+  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(D)));
   auto [q, k, v] = autograd::split<3>(qkv, C, -1);
   q = q.reshape({B, T, H, D}).transpose(1, 2);
   k = k.reshape({B, T, H, D}).transpose(1, 2);
   v = v.reshape({B, T, H, D}).transpose(1, 2);
-  const Tensor scores = matmul(q, k.transpose(-2, -1)) * options.scale;
+  const Tensor scores = matmul(q, k.transpose(-2, -1)) * scale;
   const Tensor past = le(autograd::arange(T), autograd::arange(T).reshape({T, 1}));
   Tensor weights =
       options.causal == Causal::yes ? masked_softmax(scores, past, -1) : softmax(scores, -1);
@@ -48,10 +49,10 @@ void expect_agreement(const Case& c, DType dtype, double tolerance) {
   const Tensor seed = autograd::randn({c.B, c.T, C}, dtype, draws);
   Generator one(5), other(5);
   FusedAttentionOptions options{
-      .n_head = c.H, .scale = 0.7, .causal = c.causal, .dropout = c.dropout, .generator = &one};
-  const Tensor y = fused_attention(qkv, options);
+      .scale = 0.7, .causal = c.causal, .dropout = c.dropout, .generator = &one};
+  const Tensor y = fused_attention(qkv, c.H, options);
   options.generator = &other;
-  const Tensor want = composed(qkv, options);
+  const Tensor want = composed(qkv, c.H, options);
   EXPECT_TRUE(is_close(y, want, tolerance)) << c.T;
   EXPECT_TRUE(is_close(grad(y, {qkv}, seed)[0], grad(want, {qkv}, seed)[0], tolerance)) << c.T;
   EXPECT_EQ(one.state(), other.state());
@@ -73,7 +74,7 @@ TEST(FusedAttention, AgreesWithTheComposedPath) {
 
 TEST(FusedAttention, DropsEverythingAtOne) {
   const Tensor qkv = autograd::randn({1, 5, 12}).requires_grad_();
-  const Tensor y = fused_attention(qkv, {.n_head = 2, .dropout = 1.0});
+  const Tensor y = fused_attention(qkv, 2, {.dropout = 1.0});
   EXPECT_TRUE(same_bits(y, autograd::zeros({1, 5, 4})));
   const Tensor g = grad(y, {qkv}, autograd::ones({1, 5, 4}))[0];
   EXPECT_EQ(max(abs(g)).item(), 0);  // of either sign
@@ -81,9 +82,9 @@ TEST(FusedAttention, DropsEverythingAtOne) {
 
 TEST(FusedAttention, SurvivesHugeScoresAndPassesNaNOn) {
   Tensor qkv = autograd::randn({1, 4, 6}) * 1e4;
-  EXPECT_TRUE(allclose(fused_attention(qkv, {}), composed(qkv, {})));
+  EXPECT_TRUE(allclose(fused_attention(qkv, 1), composed(qkv, 1)));
   qkv.write<float>([](auto x) { x[0] = std::numeric_limits<float>::quiet_NaN(); });  // of query 0
-  const Tensor y = fused_attention(qkv, {});
+  const Tensor y = fused_attention(qkv, 1);
   EXPECT_TRUE(std::isnan(y.at({0, 0, 0})));
   EXPECT_FALSE(std::isnan(y.at({0, 1, 0})));
 }
@@ -98,12 +99,12 @@ Tensor with_last(double value, Index part, Index T) {
 
 TEST(FusedAttention, AFutureThatIsNotFiniteReachesNoFurtherThanInTheComposedPath) {
   const double inf = std::numeric_limits<double>::infinity();
-  const FusedAttentionOptions options{.n_head = 2, .scale = 0.5, .causal = Causal::yes};
+  const FusedAttentionOptions options{.scale = 0.5, .causal = Causal::yes};
   for (const double value : {inf, -inf, std::nan("")}) {
     for (const Index T : {Index{3}, kQueries + 2, kKeys + 44}) {
       for (const Index part : {0, 1}) {
         const Tensor qkv = with_last(value, part, T), seed = autograd::ones({1, T, 4});
-        const Tensor y = fused_attention(qkv, options), want = composed(qkv, options);
+        const Tensor y = fused_attention(qkv, 2, options), want = composed(qkv, 2, options);
         const Tensor g = grad(y, {qkv}, seed)[0], g_want = grad(want, {qkv}, seed)[0];
         for (const auto& [got, expected] : {std::pair{y, want}, std::pair{g, g_want}}) {
           for (Index i = 0; i < got.numel(); ++i) {
@@ -125,7 +126,7 @@ TEST(FusedAttention, SameBitsOnAnyNumberOfThreadsOverSeveralTiles) {
     autograd::set_num_threads(threads);
     Generator draws(6);
     const Tensor qkv = autograd::randn({2, kKeys + 44, 24}, DType::f32, draws).requires_grad_();
-    const Tensor y = fused_attention(qkv, {.n_head = 2, .causal = Causal::yes});
+    const Tensor y = fused_attention(qkv, 2, {.causal = Causal::yes});
     return std::pair{y, grad(y, {qkv}, autograd::ones({2, kKeys + 44, 8}))[0]};
   };
   const auto [y, g] = result(1);
@@ -156,11 +157,11 @@ Tensor with_offset(double offset, Index T) {
 
 TEST(FusedAttention, IsRightWhereAWholeTileOfKeysIsMinusInfinity) {
   const Tensor qkv = with_offset(-std::numeric_limits<float>::infinity(), kKeys + 72);
-  const Tensor y = fused_attention(qkv, {});
+  const Tensor y = fused_attention(qkv, 1);
   EXPECT_TRUE(autograd::all_finite(y.data()));
-  EXPECT_TRUE(is_close(y, composed(qkv, {}), 1e-5));
+  EXPECT_TRUE(is_close(y, composed(qkv, 1), 1e-5));
   const Tensor nowhere = with_offset(-std::numeric_limits<float>::infinity(), kKeys);
-  EXPECT_TRUE(std::isnan(fused_attention(nowhere, {}).at({0, 5, 0})));  // as softmax has it
+  EXPECT_TRUE(std::isnan(fused_attention(nowhere, 1).at({0, 5, 0})));  // as softmax has it
 }
 
 TEST(FusedAttention, KeepsItsGradientWhereAllScoresOfARowAreLarge) {
@@ -174,7 +175,7 @@ TEST(FusedAttention, KeepsItsGradientWhereAllScoresOfARowAreLarge) {
     const Tensor seed = autograd::randn({1, 40, 4}, DType::f32, draws);
     const auto gradient = [&seed](Tensor x) {
       x.requires_grad_();
-      return grad(fused_attention(x, {}), {x}, seed.to(x.dtype()))[0].to(DType::f64);
+      return grad(fused_attention(x, 1), {x}, seed.to(x.dtype()))[0].to(DType::f64);
     };
     const Tensor want = gradient(qkv.to(DType::f64).detach());
     const double largest = want.abs().max().item();
@@ -185,24 +186,24 @@ TEST(FusedAttention, KeepsItsGradientWhereAllScoresOfARowAreLarge) {
 }
 
 TEST(FusedAttention, TakesNoSequencesAndNoTokens) {
-  EXPECT_EQ(fused_attention(autograd::zeros({0, 4, 6}), {}).shape(), (Shape{0, 4, 2}));
-  EXPECT_EQ(fused_attention(autograd::zeros({2, 0, 6}), {}).shape(), (Shape{2, 0, 2}));
+  EXPECT_EQ(fused_attention(autograd::zeros({0, 4, 6}), 1).shape(), (Shape{0, 4, 2}));
+  EXPECT_EQ(fused_attention(autograd::zeros({2, 0, 6}), 1).shape(), (Shape{2, 0, 2}));
 }
 
 TEST(FusedAttention, RefusesWhatDoesNotFit) {
   EXPECT_THAT(
       [] {
-        fused_attention(autograd::zeros({1, 2, 12}), {.n_head = 3});
+        fused_attention(autograd::zeros({1, 2, 12}), 3);
       },
       ThrowsMessage<autograd::ShapeError>(HasSubstr("got (1, 2, 12) and 3")));
   EXPECT_THAT(
       [] {
-        fused_attention(autograd::zeros({1, 2, 7}), {});
+        fused_attention(autograd::zeros({1, 2, 7}), 1);
       },
       ThrowsMessage<autograd::ShapeError>(HasSubstr("(1, 2, 7)")));
   EXPECT_THAT(
       [] {
-        fused_attention(autograd::zeros({1, 2, 6}), {.dropout = 1.5});
+        fused_attention(autograd::zeros({1, 2, 6}), 1, {.dropout = 1.5});
       },
       ThrowsMessage<autograd::ValueError>(HasSubstr("got 1.5")));
 }

@@ -372,7 +372,6 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
   const Tensor x = zeros({2, 3}), other = zeros({4, 5}), d = zeros({2, 3}, DType::f64);
   const Tensor b8 = Tensor(Array::zeros({4, 5}, DType::b8));
   Generator generator(1);
-  const FusedAttentionOptions fused{.n_head = 1};
   const std::pair<const char*, std::function<Tensor()>> calls[] = {
       {"add", [&] { return mask + mask; }},
       {"add", [&] { return x + other; }},
@@ -457,11 +456,15 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
       {"masked_softmax", [&] { return masked_softmax(x, mask, 2); }},
       {"dropout", [&] { return dropout(i, 0.5, generator); }},
       {"dropout", [&] { return dropout(i, 0.0, generator); }},
-      {"fused_attention", [&] { return fused_attention(x, fused); }},
+      {"fused_attention", [&] { return fused_attention(x, 1); }},
       {"fused_attention",
        [&] {
-         return fused_attention(i.reshape({1, 2, 3}), fused);
+         return fused_attention(i.reshape({1, 2, 3}), 1);
        }},
+      {"fused_attention", [&] { return fused_attention(x, other, x); }},
+      {"fused_attention", [&] { return fused_attention(i, i, i); }},
+      {"fused_attention", [&] { return fused_attention(x, x, d); }},
+      {"fused_attention", [&] { return fused_attention(x, x, x, {.attn_bias = d}); }},
       {"layer_norm", [&] { return layer_norm(i, Tensor(), Tensor()); }},
       {"layer_norm", [&] { return layer_norm(x, other, Tensor()); }},
       {"cross_entropy", [&] { return cross_entropy(x, x); }},

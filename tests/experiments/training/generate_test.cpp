@@ -83,5 +83,30 @@ TEST(Generate, GoesOnFromTheLastBlockAndStopsWhenTold) {
   EXPECT_TRUE(model.training());
 }
 
+TEST(Generate, WritesTheSameTokensWithoutACache) {
+  for (const nn::DType dtype : {nn::DType::f32, nn::DType::f64}) {
+    autograd::Generator generator(5);
+    nn::GPT model(
+        {.block_size = 16, .vocab_size = 9, .n_layer = 2, .n_head = 2, .n_embd = 8, .dtype = dtype},
+        generator);
+    for (nn::Tensor& p : model.parameters()) p.set_data((p.detach() * 4.0).data());
+    for (const std::size_t prompt : {1, 5, 16, 30}) {
+      for (const double temperature : {0.0, 1.0}) {
+        const auto tokens = [&](Cached cached) {
+          std::vector<std::int64_t> all(prompt, 3);
+          const Sampling sampling{.temperature = temperature};
+          const auto take = [&](std::int64_t token) {
+            all.push_back(token);
+            return true;
+          };
+          generate(model, all, 24, sampling, {7, prompt}, take, cached);
+          return all;
+        };
+        EXPECT_EQ(tokens(Cached::yes), tokens(Cached::no)) << prompt;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace experiments::training

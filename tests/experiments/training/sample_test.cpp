@@ -56,6 +56,7 @@ TEST_F(SampleText, TheSeedDecides) {
   EXPECT_EQ(sample({}).out, sample({"--threads", "3"}).out);
   EXPECT_NE(sample({}).out, sample({"--seed", "1"}).out);
   EXPECT_EQ(sample({"--temperature", "0"}).out, sample({"--top-k", "1", "--seed", "1"}).out);
+  EXPECT_EQ(sample({}).out, sample({"--no-cache"}).out);
 }
 
 TEST_F(SampleText, ATokenOutsideTheVocabularyIsNamed) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include <filesystem>
 
 #include "autograd/array/elementwise.h"
 #include "autograd/derivatives.h"

@@ -11,8 +11,7 @@ namespace nn {
 ///   const nn::EvalMode eval(model);
 ///   nn::KVCache cache;
 ///   Tensor logits = model(prompt);  // (B, T) -> (B, T, V)
-///   logits = model(next);           // (B, 1) -> (B, 1, V): token T, which sees all those before
-///   it
+///   logits = model(next);           // (B, 1) -> (B, 1, V), as token T, which sees the T before it
 /// The logits are those of one call with all tokens, to rounding, for the work of the new ones. It
 /// serves one model, without gradients, of which each layer runs once a call; at most block_size
 /// tokens fit, as the next would move all others to other positions. If there are several, only the

@@ -181,7 +181,7 @@ Accuracy accuracy(const autograd::Tensor& predicted, const autograd::Tensor& y) 
                                          y.shape().str(), predicted.shape().str());
   const autograd::Tensor counts = y != kIgnored, right = (predicted == y) & counts;
   const autograd::Tensor examples = counts.any(-1), flawless = (right == counts).all(-1) & examples;
-  if (!counts.any().item())
+  if (counts.any().item() == 0)
     autograd::fail<autograd::ValueError>("accuracy: all {} positions are ignored", y.numel());
   return {right.sum().item() / counts.sum().item(), flawless.sum().item() / examples.sum().item()};
 }

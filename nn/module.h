@@ -147,7 +147,8 @@ class Module {
     return {};
   }
   /// A tensor of any dtype that state() holds and no optimizer sees: saved and loaded, and changed
-  /// by forward through set_data() or write(). GraphError if it requires a gradient.
+  /// by forward through set_data() or write(); an assignment or += would give only this handle
+  /// another value. GraphError if it requires a gradient.
   Tensor register_buffer(std::string name, Tensor value);
   /// What a random forward draws from, at most one per module. ValueError for a second.
   Generator& register_generator(const Generator& generator);

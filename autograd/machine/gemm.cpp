@@ -58,10 +58,12 @@ class Parts {
         columns_(m.trans == Trans::yes ? rows : columns),
         size_(rows * columns),
         parts_(static_cast<std::size_t>(2 * size_)) {
-    for (Index i = 0; i < size_; ++i) {
-      const Dual x = m.data[i / columns_ * m.stride + i % columns_];
-      parts_[i] = x.value;
-      parts_[size_ + i] = x.tangent;
+    for (Index row = 0, at = 0; at < size_; ++row) {  // no division, which would take longest
+      for (Index column = 0; column < columns_; ++column, ++at) {
+        const Dual x = m.data[row * m.stride + column];
+        parts_[at] = x.value;
+        parts_[size_ + at] = x.tangent;
+      }
     }
   }
   Matrix<double> values() const { return {parts_.data(), columns_, trans_}; }

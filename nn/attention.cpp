@@ -1,15 +1,29 @@
 #include "nn/attention.h"
 
+#include <algorithm>
+
 namespace nn {
 namespace {
 
+/// Whether all dims but the last two broadcast.
+bool batches_broadcast(const Shape& a, const Shape& b) {
+  for (Index i = 3; i <= std::min(a.rank(), b.rank()); ++i) {
+    const Index m = a[a.rank() - i], n = b[b.rank() - i];
+    if (m != n && m != 1 && n != 1) return false;
+  }
+  return true;
+}
+
 void check_shapes(const Tensor& q, const Tensor& k, const Tensor& v) {
   const bool matrices = q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2;
-  if (!matrices || q.size(-1) != k.size(-1) || k.size(-2) != v.size(-2) || q.size(-1) < 1) {
-    autograd::fail<autograd::ShapeError>(
-        "attention: expected q (..., T, D), k (..., S, D), v (..., S, E), got {}, {}, {}",
-        q.shape().str(), k.shape().str(), v.shape().str());
-  }
+  const bool fit = matrices && q.size(-1) == k.size(-1) && k.size(-2) == v.size(-2) &&
+                   q.size(-1) >= 1 && batches_broadcast(q.shape(), k.shape()) &&
+                   batches_broadcast(q.shape(), v.shape()) &&
+                   batches_broadcast(k.shape(), v.shape());
+  if (fit) return;
+  autograd::fail<autograd::ShapeError>(
+      "attention: expected q (..., T, D), k (..., S, D), v (..., S, E), got {}, {}, {}",
+      q.shape().str(), k.shape().str(), v.shape().str());
 }
 
 /// (T, S): query t sees keys 0 to offset + t.
@@ -18,12 +32,14 @@ Tensor causal_mask(Index T, Index S, Index offset) {
   return le(autograd::arange(S), last.reshape({T, 1}));
 }
 
+void check_broadcasts(const char* what, const Tensor& given, const Tensor& scores) {
+  if (broadcasts_to(given.shape(), scores.shape())) return;
+  autograd::fail<autograd::ShapeError>("attention: expected {} that broadcasts to {}, got {}", what,
+                                       scores.shape().str(), given.shape().str());
+}
+
 Tensor with_bias(const Tensor& scores, const Tensor& bias) {
-  if (!broadcasts_to(bias.shape(), scores.shape())) {
-    autograd::fail<autograd::ShapeError>(
-        "attention: expected an attn_bias that broadcasts to {}, got {}", scores.shape().str(),
-        bias.shape().str());
-  }
+  check_broadcasts("an attn_bias", bias, scores);
   return scores + bias;
 }
 
@@ -32,6 +48,7 @@ Tensor weights_of(const Tensor& scores, const AttentionOptions& options) {
   const bool causal = options.causal == Causal::yes;
   if (!causal && !options.mask.defined()) return softmax(scores, /*dim=*/-1);
   Tensor mask = options.mask;
+  if (mask.defined()) check_broadcasts("a mask", mask, scores);
   if (causal) {
     const Index T = scores.size(-2), S = scores.size(-1);
     const Tensor past =

@@ -15,6 +15,7 @@ Sorted sort(const Tensor& x, int dim, Descending descending) {
 }
 
 Tensor argsort(const Tensor& x, int dim, Descending descending) {
+  if (x.rank() > 0) (void)x.shape().axis(dim, "argsort");  // or the message would say sort
   return sort(x, dim, descending).indices;
 }
 

@@ -1,7 +1,10 @@
 #include "experiments/cli/memory.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -20,6 +23,8 @@ std::string readable(double bytes) {
   return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
 }
 
+constexpr rlim_t kStack = rlim_t{8} << 20, kLeastStack = rlim_t{1} << 20;
+
 }  // namespace
 
 void require_memory(double needed, double limit) {
@@ -30,6 +35,24 @@ void require_memory(double needed, double limit) {
   throw UsageError(
       fmt::format("these sizes need {}, more than {:.0f} % of the {} of memory available here",
                   bytes, 100 * nn::kMemoryShare, readable(limit)));
+}
+
+void require_stack() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kLeastStack) return;
+  // The kernel looks at the limit whenever the stack of the first thread grows; the stacks of the
+  // others have the size that was the limit at the start.
+  const rlimit more{kStack, std::max(kStack, limit.rlim_max)},
+      allowed{limit.rlim_max, limit.rlim_max};
+  if (setrlimit(RLIMIT_STACK, &more) != 0 &&
+      (limit.rlim_max < kLeastStack || setrlimit(RLIMIT_STACK, &allowed) != 0)) {
+    throw UsageError(fmt::format("expected a stack of at least {} kB, which ulimit -s sets, got {}",
+                                 kLeastStack >> 10, limit.rlim_cur >> 10));
+  }
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return;
+  if (pthread_attr_setstacksize(&attributes, kStack) == 0) pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
 }
 
 }  // namespace experiments::cli

@@ -151,6 +151,7 @@ int run_configured(CommandLine& line, Command& command, std::span<const std::str
 }
 
 int dispatch(std::span<const std::string> given, const World& world) {
+  require_stack();
   CommandLine line(world.entries, world.default_command);
   std::vector<std::string> words(given.begin(), given.end());
   std::optional<ConfigFile> config;

@@ -1,10 +1,13 @@
 #include "experiments/cli/signals.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
 #include <csignal>
 
 #include "experiments/cli/errors.h"
@@ -17,7 +20,7 @@ std::atomic<bool> signal_came{false}, clears_line{false};
 std::atomic<int> unhurried{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-constexpr suseconds_t kPatience = 700'000;
+constexpr suseconds_t kPatience = 300'000;  // microseconds
 
 /// Rings once; never for 0.
 void set_alarm(suseconds_t microseconds) {
@@ -38,6 +41,23 @@ extern "C" void on_alarm(int) {
   _exit(kInterrupted);
 }
 
+void* take_signals(void*) {
+  for (;;) pause();
+}
+
+/// The kernel gives a signal to the main thread if that takes it. It does not during a long matrix
+/// product, as handlers must not run there; then they run on this thread. Where a limit forbids it,
+/// a signal waits for the end of the product.
+void start_signal_thread() {
+  pthread_attr_t small;
+  if (pthread_attr_init(&small) != 0) return;
+  pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&small, std::max<std::size_t>(PTHREAD_STACK_MIN, 64 << 10));
+  pthread_t thread;
+  pthread_create(&thread, &small, take_signals, nullptr);
+  pthread_attr_destroy(&small);
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -56,6 +76,7 @@ void install_signal_handlers() {
   alarm.sa_flags = static_cast<int>(SA_RESTART);
   sigaction(SIGALRM, &alarm, nullptr);
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
+  start_signal_thread();
 }
 
 void reserve_standard_descriptors() {

@@ -9,7 +9,7 @@ void install_signal_handlers();
 void reserve_standard_descriptors();
 
 /// While one lives, an interrupt waits for as long as it takes: files are being written. Elsewhere
-/// a program that has not ended 0.7 s after the signal, because what it computes does not look, is
+/// a program that has not ended 0.3 s after the signal, because what it computes does not look, is
 /// ended there: nothing of it is half done.
 class Unhurried {
  public:

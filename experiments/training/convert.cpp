@@ -14,6 +14,7 @@
 #include "experiments/report/text.h"
 #include "experiments/training/gpt_names.h"
 #include "experiments/training/loaded_model.h"
+#include "experiments/training/tasks.h"
 #include "experiments/training/vocabulary_file.h"
 
 namespace experiments::training {
@@ -70,6 +71,7 @@ class Convert : public Experiment {
   Report report(const nn::GPTOptions& config, const nn::State& state) const;
   void check_heads(const nn::SafetensorsHeader& header, Index n_embd) const;
   std::string choose_gelu(const nn::Safetensors& file, ForeignGpt& gpt) const;
+  std::vector<std::string> task_vocabulary(const nn::GPTOptions& c) const;
   Report read_foreign() const;
   Report write_foreign() const;
 
@@ -77,6 +79,7 @@ class Convert : public Experiment {
   std::string to_ = "gradlab";
   std::string gelu_ = "auto";
   std::optional<Index> n_head_;
+  TrainConfig trained_on_;  // its task
   bool overwrite_ = false;
 };
 
@@ -97,6 +100,12 @@ void Convert::add_options(Options& options) {
       "JSON list of the text of each token, or vocab.json; without it, tokens are named by "
       "number",
       "FILE");
+  options.choice("--task", trained_on_.task, {task_names().begin(), task_names().end()},
+                 "task that the model was trained on, whose tokens and questions it has");
+  options.integer("--task-length", trained_on_.task_length, 0, 1000,
+                  "length of the task's sequence (digits for add); 0: the task's default");
+  options.integer("--task-symbols", trained_on_.task_symbols, 0, 1000,
+                  "number of different symbols of the task; 0: the task's default");
   options.toggle("--overwrite", overwrite_, "replace what --output holds");
 }
 
@@ -107,12 +116,18 @@ void Convert::validate(const Run&) {
     throw UsageError(
         "--n-head: expected the number of heads, which the tensors do not show, got none");
   }
-  if (!to_ours() && (n_head_ || !vocabulary_.empty() || gelu_ != "auto")) {
+  const bool has_task = !trained_on_.task.empty();
+  if (!to_ours() && (n_head_ || !vocabulary_.empty() || gelu_ != "auto" || has_task)) {
     throw UsageError(
-        fmt::format("--to {} cannot be combined with --n-head, --gelu or --vocabulary, which its "
-                    "files do not hold",
+        fmt::format("--to {} cannot be combined with --n-head, --gelu, --task or --vocabulary, "
+                    "which its files do not hold",
                     to_));
   }
+  if (has_task && !vocabulary_.empty())
+    throw UsageError("--vocabulary: cannot be combined with --task, which has its own");
+  if (!has_task && trained_on_.task_length > 0) throw UsageError("--task-length: needs --task");
+  if (!has_task && trained_on_.task_symbols > 0) throw UsageError("--task-symbols: needs --task");
+  if (has_task) make_task(trained_on_.task, trained_on_.task_options());
   if (!overwrite_ && access(target().c_str(), F_OK) == 0) {
     throw UsageError(
         fmt::format("--output: {} already exists; --overwrite replaces it", shown(target())));
@@ -167,20 +182,39 @@ std::string Convert::choose_gelu(const nn::Safetensors& file, ForeignGpt& gpt) c
   return fmt::format("{}, as {}", name, gelu_ == "auto" ? "the file says" : "--gelu says");
 }
 
+/// DataError unless it is a model of the task's size.
+std::vector<std::string> Convert::task_vocabulary(const nn::GPTOptions& c) const {
+  const Task task = make_task(trained_on_.task, trained_on_.task_options());
+  if (task.vocab_size() != c.vocab_size || task.block_size() != c.block_size) {
+    throw cli::DataError(
+        fmt::format("{}: expected {} tokens and a block size of {}, as task {} has, got {} and {}",
+                    shown(input_), task.vocab_size(), task.block_size(), task.name(), c.vocab_size,
+                    c.block_size));
+  }
+  return task.vocabulary();
+}
+
 Report Convert::read_foreign() const {
   HeaderOfGpt header;
   nn::Safetensors file = nn::read_safetensors(input_, [&](nn::SafetensorsHeader& all) {
     header = choose_foreign(all);
     check_heads(all, header.n_embd);
   });
+  require_finite(file.tensors, shown(input_));
   ForeignGpt gpt = from_foreign(std::move(file.tensors), *n_head_, header.masks);
   const std::string gelu = choose_gelu(file, gpt);
   const Index V = gpt.config.vocab_size;
-  const std::string config = config_of(gpt.config).json(/*seed=*/0, gpt.config.dtype);
+  TrainConfig trained = config_of(gpt.config);
+  trained.task = trained_on_.task;
+  trained.task_length = trained_on_.task_length;
+  trained.task_symbols = trained_on_.task_symbols;
+  const std::string config = trained.json(/*seed=*/0, gpt.config.dtype);
   Checkpoint checkpoint;
   checkpoint.model = gpt.state;
   checkpoint.config_json = config;
-  checkpoint.vocabulary = vocabulary_.empty() ? numbers(V) : read_vocabulary(vocabulary_, V);
+  checkpoint.vocabulary = !trained.task.empty() ? task_vocabulary(gpt.config)
+                          : vocabulary_.empty() ? numbers(V)
+                                                : read_vocabulary(vocabulary_, V);
   const LoadedModel whole(checkpoint, shown(input_));  // it will load again
   const cli::Unhurried writing;
   const RunFolder folder(output_);
@@ -211,6 +245,7 @@ Report Convert::write_foreign() const {
   const std::string path = is_folder ? RunFolder(input_).checkpoint_path() : input_;
   const LoadedModel model(load_checkpoint(path), shown(path));
   check_representable(model);
+  require_finite(model.state(), model.shown());
   const nn::State state =
       to_foreign(model.state(), to_ == "gpt2" ? Layout::conv1d : Layout::linear);
   const cli::Unhurried writing;

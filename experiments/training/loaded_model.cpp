@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "autograd/array/elementwise.h"
 #include "experiments/cli/errors.h"
 #include "experiments/report/text.h"
 
@@ -51,6 +52,14 @@ void check_state(const nn::State& state, const nn::GPTOptions& options, const st
 }
 
 }  // namespace
+
+void require_finite(const nn::State& state, const std::string& shown) {
+  for (const auto& [name, tensor] : state) {
+    if (all_finite(tensor.data())) continue;
+    throw autograd::NumericError(
+        fmt::format("{}: {} is not finite", shown, report::quote(name, report::kPathShown)));
+  }
+}
 
 LoadedModel::LoadedModel(const RunFolder& folder)
     : LoadedModel(folder.load(), report::quote(folder.checkpoint_path(), report::kPathShown)) {}

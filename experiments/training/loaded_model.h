@@ -11,6 +11,9 @@ namespace experiments::training {
 
 using autograd::Index;
 
+/// NumericError, naming `shown` and the tensor, where one has a NaN or an infinity.
+void require_finite(const nn::State& state, const std::string& shown);
+
 /// A GPT made from its checkpoint alone. Before any of it is made, the config is checked against
 /// the tensors: a size that only one of them claims is a DataError, not an allocation.
 class LoadedModel {

@@ -84,7 +84,11 @@ std::string RunFolder::checkpoint_path() const {
 }
 
 bool RunFolder::has_checkpoint() const {
-  return access((path_ + "/model.safetensors").c_str(), F_OK) == 0;
+  const std::string path = path_ + "/model.safetensors";
+  if (access(path.c_str(), F_OK) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw cli::IoError(fmt::format("cannot read {}: {}", report::quote(path, report::kPathShown),
+                                 std::strerror(errno)));
 }
 
 void RunFolder::create() const {
@@ -105,6 +109,11 @@ void RunFolder::write(const std::string& file, const std::string& text) const {
 
 void RunFolder::remove(const std::string& file) const {
   const std::string target = path_ + '/' + file;
+  struct stat at {};
+  if (lstat(target.c_str(), &at) == 0 && !S_ISREG(at.st_mode) && !S_ISLNK(at.st_mode)) {
+    throw cli::IoError(fmt::format("cannot replace {}: it is no regular file",
+                                   report::quote(target, report::kPathShown)));
+  }
   if (unlink(target.c_str()) != 0 && errno != ENOENT) fail_io(report::quote(target));
 }
 

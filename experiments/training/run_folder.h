@@ -25,7 +25,8 @@ class RunFolder {
   const std::string& path() const { return path_; }
   std::string checkpoint_path() const;
   std::string best_path() const { return path_ + "/model_best.safetensors"; }
-  bool has_checkpoint() const;  // of the last evaluation
+  /// Of the last evaluation. IoError where it cannot be told.
+  bool has_checkpoint() const;
 
   /// Makes the folder where it is missing. IoError.
   void create() const;

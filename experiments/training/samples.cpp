@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/cli/signals.h"
 #include "experiments/report/text.h"
 #include "experiments/training/vocabulary.h"
 #include "nn/eval_mode.h"
@@ -20,6 +21,7 @@ std::string sample_text(nn::GPT& model, const std::vector<std::string>& vocabula
   Tokens tokens;
   generate(model, {start_token(vocabulary)}, count, {.temperature = 0.8}, key,
            [&](std::int64_t token) {
+             cli::throw_if_interrupted();
              tokens.push_back(token);
              return true;
            });

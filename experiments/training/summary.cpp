@@ -67,6 +67,7 @@ class Summary : public Experiment {
   std::string optimizer_ = "adamw";
 
   nn::GPTOptions base_;  // what has no option here
+  std::string warning_;  // of the run's weights
 };
 
 void Summary::add_options(Options& options) {
@@ -103,6 +104,11 @@ std::vector<std::string> Summary::underlying_options() {
     return words;
   }
   const LoadedModel loaded{RunFolder(out_dir_)};
+  try {
+    require_finite(loaded.state(), loaded.shown());
+  } catch (const autograd::NumericError& error) {
+    warning_ = error.what();
+  }
   const TrainConfig& stored = loaded.stored().config;
   base_ = loaded.options();
   std::vector<std::string> words = {
@@ -176,6 +182,7 @@ std::vector<std::string> Summary::notes(const LayerTotal& all, double item) cons
 }
 
 Report Summary::run(const Run& run) {
+  if (!warning_.empty()) run.say("warning: " + warning_);
   const std::vector<Layer> layers = gpt_layers(config(run));
   const auto item = static_cast<double>(autograd::item_size(run.dtype));
   Report report;

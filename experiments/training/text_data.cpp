@@ -35,8 +35,8 @@ std::string read_bytes(const std::string& path) {
   struct stat about {};
   if (fstat(fd, &about) == 0 && S_ISCHR(about.st_mode) && !isatty(fd)) {
     close(fd);
-    throw cli::IoError(
-        fmt::format("cannot read {}: it is a device, which has no end", text_name(path)));
+    throw cli::IoError(fmt::format(
+        "cannot read {}: it is a device; expected a file, a pipe or a terminal", text_name(path)));
   }
   std::string bytes;
   std::vector<char> buffer(1 << 20);

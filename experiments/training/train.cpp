@@ -202,6 +202,7 @@ double Train::bytes_needed(const Run& run) const {
 
 Report Train::run(const Run& run) {
   begin(run);
+  const cli::Unhurried saving;  // what is done by then, however large it is
   try {
     iterate(run);
     finish(run);

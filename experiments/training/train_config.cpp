@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "experiments/cli/errors.h"
 #include "experiments/cli/values.h"
@@ -81,6 +82,17 @@ std::string as_text(double value) { return report::shortest(value); }
 std::string as_text(bool value) { return value ? "on" : "off"; }
 std::string as_text(const std::optional<double>& value) { return value ? as_text(*value) : ""; }
 
+/// Whether `json` is a T as it is: no number is cut, none wraps around.
+template <class T>
+bool holds(const nlohmann::json& json) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) return true;  // as read
+  else if constexpr (std::is_unsigned_v<T>) return json.is_number_unsigned();
+  else if constexpr (std::is_integral_v<T>)
+    return json.is_number_integer() &&
+           (!json.is_number_unsigned() || std::in_range<T>(json.template get<std::uint64_t>()));
+  else return json.is_number();
+}
+
 /// UsageError for the first option in `fixed` that has another value in `now` than `before` has,
 /// which `whose` names.
 void require_same(const TrainConfig& now, const TrainConfig& before,
@@ -145,15 +157,23 @@ StoredConfig parse_config(const std::string& text, const std::string& shown) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   StoredConfig stored;
   const auto get = [&](const char* key, auto& member) {
-    try {
-      if constexpr (is_optional<std::decay_t<decltype(member)>>) {
-        if (!json.at(key).is_null()) member = json.at(key).template get<double>();
-      } else {
-        json.at(key).get_to(member);
-      }
-    } catch (const nlohmann::json::exception&) {
+    using Member = std::decay_t<decltype(member)>;
+    const auto refuse = [&] {
       throw cli::DataError(
           fmt::format("{}: its config has no valid {}", shown, report::quote(key)));
+    };
+    try {
+      const nlohmann::json& value = json.at(key);
+      if (is_optional<Member> && value.is_null()) return;
+      if constexpr (is_optional<Member>) {
+        if (!holds<double>(value)) refuse();
+        member = value.template get<double>();
+      } else {
+        if (!holds<Member>(value)) refuse();
+        value.get_to(member);
+      }
+    } catch (const nlohmann::json::exception&) {
+      refuse();
     }
   };
   for_each(stored.config, [&](const char* flag, auto& member, const auto&, const char*) {

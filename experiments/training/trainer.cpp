@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/array/elementwise.h"
+#include "autograd/graph/observer.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
 #include "experiments/report/numbers.h"
@@ -43,26 +43,33 @@ Tensor loss_of(nn::GPT& model, const Batch& batch) {
 }
 
 void require_sane(const nn::TrainingState& state, const std::string& shown) {
-  for (const nn::State* part : {&state.model, &state.optimizer}) {
-    for (const auto& [key, tensor] : *part) {
-      if (!all_finite(tensor.data())) {
-        throw NumericError(fmt::format("{}: {} is not finite", shown, report::quote(key)));
-      }
-      if (key.starts_with("exp_avg_sq.") && max(neg(tensor)).item() > 0) {
-        throw NumericError(fmt::format("{}: {} is below 0, which no average of squares is", shown,
-                                       report::quote(key)));
-      }
+  require_finite(state.model, shown);
+  require_finite(state.optimizer, shown);
+  for (const auto& [key, tensor] : state.optimizer) {
+    if (key.starts_with("exp_avg_sq.") && max(neg(tensor)).item() > 0) {
+      throw NumericError(fmt::format("{}: {} is below 0, which no average of squares is", shown,
+                                     report::quote(key)));
     }
   }
 }
+
+/// While it lives, an interrupt stops this thread between two ops: an iteration may take longer
+/// than anybody waits.
+class StopBetweenOps final : public autograd::Observer {
+ public:
+  void recorded(const autograd::Recording&) override { cli::throw_if_interrupted(); }
+  void arrived(const autograd::Node&, const autograd::Array&) override {
+    cli::throw_if_interrupted();
+  }
+};
 
 }  // namespace
 
 Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch_of) {
   const nn::EvalMode eval(model);
+  const StopBetweenOps stop;
   double loss = 0, right = 0, counted = 0;
   for (Index b = 0; b < count; ++b) {
-    cli::throw_if_interrupted();
     const Batch batch = batch_of(b);
     const Tensor logits = model(batch.x);
     loss += cross_entropy(logits, batch.y,
@@ -115,7 +122,13 @@ Iteration Trainer::forward_backward() {
   const nn::GeneratorStates before = model_.generators();
   Iteration now{.loss = 0, .grad_norm = 0, .lr = schedule_.at(iteration_)};
   model_.zero_grad();
-  now.loss = backward_of(iteration_);
+  try {
+    const StopBetweenOps stop;
+    now.loss = backward_of(iteration_);
+  } catch (const cli::Interrupted&) {
+    model_.set_generators(before);
+    throw;
+  }
   if (!std::isfinite(now.loss))
     explain(fmt::format("the loss is {}", report::shortest(now.loss)), before);
   const double most = config_.grad_clip > 0 ? config_.grad_clip : HUGE_VAL;

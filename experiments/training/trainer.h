@@ -29,8 +29,8 @@ struct Evaluation {
 };
 
 /// Loss and accuracy over batch(0) to batch(count - 1), weighted by their counted tokens; in
-/// evaluation mode. Interrupted between any two. NumericError, with the parameter or the first op
-/// that is to blame, if the loss is not finite.
+/// evaluation mode. Interrupted between any two ops. NumericError, with the parameter or the first
+/// op that is to blame, if the loss is not finite.
 Evaluation evaluate(nn::GPT& model, Index count, const std::function<Batch(Index)>& batch);
 
 /// A model, its optimizer and the place in its training. Equal configs and seeds give equal bits,
@@ -40,7 +40,8 @@ class Trainer {
   Trainer(const TrainConfig& config, const Source& source, std::uint64_t seed, nn::DType dtype);
 
   /// Forward and backward of the next iteration's batches. NumericError, with the first op that
-  /// failed, if loss or gradient is not finite: then nothing has changed.
+  /// failed, if loss or gradient is not finite; Interrupted between any two ops. Then nothing has
+  /// changed.
   Iteration forward_backward();
   /// The update that forward_backward() has prepared.
   void apply();

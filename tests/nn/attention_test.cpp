@@ -142,9 +142,11 @@ TEST(Attention, TheNewestTraceRecordsWhileItLives) {
 
 TEST(Attention, WrongShapesAreShown) {
   const Shape good_q{3, 5}, good_k{4, 5}, good_v{4, 6};
-  const Shape wrong[][3] = {{{3, 4}, good_k, good_v}, {good_q, good_k, {3, 6}},
-                            {{5}, good_k, good_v},    {good_q, {5}, good_v},
-                            {good_q, good_k, {}},     {{3, 0}, {4, 0}, good_v}};
+  const Shape wrong[][3] = {{{3, 4}, good_k, good_v},       {good_q, good_k, {3, 6}},
+                            {{5}, good_k, good_v},          {good_q, {5}, good_v},
+                            {good_q, good_k, {}},           {{3, 0}, {4, 0}, good_v},
+                            {{2, 3, 5}, {3, 4, 5}, good_v},  // batches
+                            {{2, 3, 5}, good_k, {3, 4, 6}}};
   for (const auto& [q, k, v] : wrong) {
     const Tensor a = autograd::ones(q), b = autograd::ones(k), c = autograd::ones(v);
     EXPECT_THAT([&] { attention(a, b, c); },
@@ -152,9 +154,12 @@ TEST(Attention, WrongShapesAreShown) {
                     HasSubstr("attention: expected q (..., T, D)"), HasSubstr(a.shape().str()),
                     HasSubstr(b.shape().str()), HasSubstr(c.shape().str()))));
   }
-  EXPECT_THROW(
-      attention(autograd::ones({2, 3, 5}), autograd::ones({3, 4, 5}), autograd::ones({4, 6})),
-      ShapeError);
+  for (const Causal causal : {Causal::no, Causal::yes}) {
+    const Tensor q = autograd::ones({4, 5});
+    EXPECT_THAT([&] { attention(q, q, q, {.causal = causal, .mask = autograd::ones({7}) > 0}); },
+                ThrowsMessage<ShapeError>(
+                    HasSubstr("attention: expected a mask that broadcasts to (4, 4), got (7,)")));
+  }
   EXPECT_THROW(attention(draw(good_q), autograd::ones(good_k), draw(good_v)), autograd::DTypeError);
 }
 

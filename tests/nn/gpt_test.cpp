@@ -165,7 +165,8 @@ TEST(GPT, RefusesWhatDoesNotFit) {
 }
 
 TEST(GPT, NamesTheLayerThatMadeANaN) {
-  GPT gpt(small());
+  Generator generator(0);
+  GPT gpt(small(), generator);
   Tensor weight = gpt.parameter("h.1.mlp.fc.weight");
   weight.write<double>([](auto w) { w[0] = 1e308; });
   Tensor bias = gpt.parameter("h.1.mlp.fc.bias");

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <filesystem>
+
 #include "autograd/array/elementwise.h"
 #include "autograd/derivatives.h"
 #include "autograd/gradcheck/gradcheck.h"

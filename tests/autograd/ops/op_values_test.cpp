@@ -392,6 +392,7 @@ TEST(Errors, NameTheFunctionThatWasCalled) {
       {"maximum", [&] { return maximum(x, other); }},
       {"minimum", [&] { return minimum(i, i); }},
       {"pow", [&] { return pow(x, other); }},
+      {"argsort", [&] { return argsort(x, 2); }},
       {"pow", [&] { return pow(i, 2); }},
       {"where", [&] { return where(x, x, x); }},
       {"where", [&] { return where(mask, x, d); }},

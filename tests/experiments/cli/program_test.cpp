@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <new>
 
 #include "autograd/errors.h"
+#include "autograd/machine/parallel.h"
 #include "experiments/cli/errors.h"
 #include "experiments/cli/signals.h"
 #include "tests/experiments/run.h"
@@ -150,6 +152,18 @@ std::unique_ptr<Experiment> make_deaf() {
   return fake;
 }
 
+/// As make_deaf(), in a long product: the thread takes no signals.
+std::unique_ptr<Experiment> make_multiplying() {
+  auto fake = std::make_unique<Fake>();
+  fake->body = [](const Run&) -> Report {
+    const autograd::LibraryCall call;
+    if (write(1, "!", 1) != 1) _exit(99);
+    for (int i = 0; i < 1000; ++i) usleep(10'000);
+    _exit(97);
+  };
+  return fake;
+}
+
 /// As make_deaf(), but what it does takes 1.2 s, and then it is done with a file.
 std::unique_ptr<Experiment> make_writing() {
   auto fake = std::make_unique<Fake>();
@@ -169,6 +183,7 @@ std::unique_ptr<Experiment> make_writing() {
 
 constexpr Entry kEndless[] = {{"deaf", "", "", make_deaf},
                               {"endless", "", "", make_endless},
+                              {"multiplying", "", "", make_multiplying},
                               {"writing", "", "", make_writing}};
 
 Outcome interrupted(const char* command, const std::string& file, const std::vector<int>& signals) {
@@ -202,15 +217,17 @@ TEST(Program, AnInterruptEndsARunWithNothingHalfWritten) {
 }
 
 TEST(Program, AnInterruptEndsWhatDoesNotLook) {
-  const Folder folder;
-  test::put(folder / "x", "kept");
-  const auto start = std::chrono::steady_clock::now();
-  const Outcome outcome = interrupted("deaf", folder / "x", {SIGINT});
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));  // 0.7, if idle
-  EXPECT_EQ(outcome.code, 130);
-  EXPECT_EQ(outcome.err, "error: interrupted\n");
-  EXPECT_THAT(folder.names(), testing::ElementsAre("x"));
-  EXPECT_EQ(test::contents(folder / "x"), "kept");
+  for (const char* command : {"deaf", "multiplying"}) {
+    const Folder folder;
+    test::put(folder / "x", "kept");
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = interrupted(command, folder / "x", {SIGINT});
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));  // 0.3, if idle
+    EXPECT_EQ(outcome.code, 130) << command;
+    EXPECT_EQ(outcome.err, "error: interrupted\n");
+    EXPECT_THAT(folder.names(), testing::ElementsAre("x"));
+    EXPECT_EQ(test::contents(folder / "x"), "kept");
+  }
 }
 
 TEST(Program, AnInterruptWaitsForAFile) {
@@ -240,6 +257,23 @@ TEST(Program, TheRealProgramIsInterruptedToo) {
   EXPECT_EQ(outcome.code, 130);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err, "error: interrupted\n");
+}
+
+/// Who may raise the limit gets the result, others a line.
+TEST(Program, RunsOnASmallStackOrSaysSo) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer itself needs more";
+#endif
+  for (const rlim_t kilobytes : {64, 128, 256, 1024}) {
+    const Outcome outcome = test::execute({"scaling", "--quick", "--threads", "2"}, [&] {
+      const rlimit small{kilobytes << 10, kilobytes << 10};
+      setrlimit(RLIMIT_STACK, &small);
+    });
+    if (outcome.code == 0) continue;
+    EXPECT_EQ(outcome.code, 2) << kilobytes;
+    EXPECT_THAT(outcome.err, HasSubstr("stack"));
+    EXPECT_TRUE(test::is_one_error_line(outcome.err)) << outcome.err;
+  }
 }
 
 TEST(Program, TheSameSeedGivesTheSameBytesForAnyThreadCount) {

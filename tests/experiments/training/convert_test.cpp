@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -165,6 +166,58 @@ TEST_F(Convert, MasksAreNotJudged) {
   append_tensor(foreign_, "transformer.h.0.attn.more", "U8", {1}, "x");
   EXPECT_THAT(error({"--input", foreign_, "--output", back_, "--n-head", "2", "--overwrite"}),
               HasSubstr("unknown h.0.attn.more"));
+}
+
+TEST_F(Convert, OfATaskIsMeasuredOnItAndTrainedFurther) {
+  run({"convert", "--to", "nanogpt", "--input", ours_, "--output", foreign_});
+  const Words words = {"--input", foreign_, "--output",      back_, "--n-head",      "2",
+                       "--task",  "copy",   "--task-length", "2",   "--task-symbols"};
+  const auto with_symbols = [&](const char* symbols) {
+    Words all = words;
+    all.insert(all.end(), {symbols, "--overwrite"});
+    return all;
+  };
+  EXPECT_THAT(
+      error(with_symbols("11")),
+      HasSubstr("expected 12 tokens and a block size of 4, as task copy has, got 13 and 4"));
+  Words good = with_symbols("12");
+  good.insert(good.begin(), "convert");
+  run(good);
+  const Outcome ours = in_process({"eval", "--out-dir", ours_, "--format", "csv"});
+  const Outcome back = in_process({"eval", "--out-dir", back_, "--format", "csv"});
+  EXPECT_EQ(ours.code, 0) << ours.err;
+  EXPECT_EQ(back.out, ours.out) << back.err;
+  run({"train", "--init-from", back_, "--out-dir", folder_ / "further", "--max-iters", "1",
+       "--eval-iters", "1"});
+  Words vocabulary = with_symbols("12");
+  vocabulary.insert(vocabulary.end(), {"--vocabulary", foreign_});
+  EXPECT_THAT(error(vocabulary), HasSubstr("2 error: --vocabulary: cannot be combined"));
+  EXPECT_THAT(error({"--input", foreign_, "--output", back_, "--n-head", "2", "--task-length", "2",
+                     "--overwrite"}),
+              HasSubstr("2 error: --task-length: needs --task"));
+}
+
+TEST_F(Convert, RefusesWeightsThatAreNotFinite) {
+  run({"convert", "--to", "nanogpt", "--input", ours_, "--output", foreign_});
+  run({"convert", "--input", foreign_, "--output", back_, "--n-head", "2"});
+  const std::string good = test::contents(RunFolder(back_).checkpoint_path());
+  nn::Safetensors file = nn::read_safetensors(foreign_);
+  const std::string name = "transformer.h.0.ln_1.weight";
+  file.tensors[name] = file.tensors[name] / 0.0;
+  nn::write_safetensors(foreign_, file);
+  EXPECT_THAT(error({"--input", foreign_, "--output", back_, "--n-head", "2", "--overwrite"}),
+              HasSubstr("5 error: '" + foreign_ + "': '" + name + "' is not finite"));
+  EXPECT_EQ(test::contents(RunFolder(back_).checkpoint_path()), good);
+
+  Checkpoint ours = RunFolder(ours_).load();
+  ours.model["h.0.mlp.fc.weight"] = ours.model["h.0.mlp.fc.weight"] * std::nan("");
+  RunFolder(ours_).save(ours);
+  EXPECT_THAT(error({"--to", "gpt2", "--input", ours_, "--output", folder_ / "new"}),
+              HasSubstr("'h.0.mlp.fc.weight' is not finite"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
+  const Outcome summary = in_process({"summary", "--out-dir", ours_});
+  EXPECT_EQ(summary.code, 0);
+  EXPECT_THAT(summary.err, HasSubstr("model.safetensors': 'h.0.mlp.fc.weight' is not finite"));
 }
 
 TEST_F(Convert, SaysWhatNoTensorShows) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,6 +123,13 @@ TEST(Resume, SaysWhichFileHoldsADamagedConfig) {
   refuse("\"norm\": \"pre\"", "\"norm\": \"none\"");
   refuse("\"min-lr\": null", "\"min-lr\": 5.0");
   refuse("\"n-embd\"", "\"n-emb\"");
+  for (const char* seed : {"-1", "1.5", "true", "18446744073709551616"}) {
+    refuse("\"seed\": 0", fmt::format("\"seed\": {}", seed));
+  }
+  refuse("\"n-layer\": 1", "\"n-layer\": 1.5");
+  refuse("\"n-layer\": 1", "\"n-layer\": true");
+  refuse("\"n-layer\": 1", "\"n-layer\": 18446744073709551615");
+  refuse("\"dropout\": 0.0", "\"dropout\": false");
 }
 
 TEST(Resume, TellsThatTheTextChanged) {

@@ -160,6 +160,33 @@ TEST(RunFolder, ReplacesNoPipe) {
   }
 }
 
+TEST(RunFolder, RemovesNoPipe) {
+  for (const char* name : {"samples.txt", "model_best.safetensors"}) {
+    const Folder folder;
+    const std::string path = folder / name;
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const Outcome outcome = execute(tiny(folder.path(), {"--max-iters", "1"}));
+    EXPECT_EQ(outcome.code, 4) << name << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(name));
+    struct stat at {};
+    ASSERT_EQ(stat(path.c_str(), &at), 0);
+    EXPECT_TRUE(S_ISFIFO(at.st_mode)) << name;
+  }
+}
+
+TEST(RunFolder, ThatCannotBeLookedIntoIsNoMissingRun) {
+  const Folder folder;
+  const std::string loop = folder / "loop";
+  ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  for (const Words& more : {Words{"--resume"}, Words{}}) {
+    Words words = {"train", "--out-dir", loop};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = execute(words);
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_THAT(outcome.err, HasSubstr("loop/model.safetensors': Too many levels"));
+  }
+}
+
 // --- a log that is damaged
 
 TEST(RunFolder, OfADamagedLogSaysWhichLine) {

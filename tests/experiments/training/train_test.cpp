@@ -256,21 +256,53 @@ TEST(Train, OfADamagedCheckpointIsRefused) {
 
 TEST(Train, SavesWhenInterrupted) {
   const Folder folder;
-  const std::string path = folder / "run/model.safetensors";
+  const std::string path = folder / "run/model.safetensors", log = folder / "run/metrics.jsonl";
+  const auto lines = [&log] {
+    const std::string text = access(log.c_str(), F_OK) == 0 ? test::contents(log) : "";
+    return std::ranges::count(text, '\n');
+  };
   const Outcome outcome = test::in_child(
       [&] {
         return test::exec_program(tiny(folder / "run", {"--max-iters", "1000000"}));
       },
       [&](pid_t pid, int) {
-        for (int i = 0; i < 2000 && access(path.c_str(), F_OK) != 0; ++i) usleep(10'000);
+        for (int i = 0; i < 2000 && lines() < 5; ++i) usleep(10'000);
         kill(pid, SIGINT);
       });
   EXPECT_EQ(outcome.code, 130);
   EXPECT_THAT(outcome.err, HasSubstr("--resume continues"));
   EXPECT_THAT(outcome.err, HasSubstr("error: interrupted"));
   EXPECT_GT(load_checkpoint(path).step, 0);
-  const auto metrics = lines_of(folder / "run/metrics.jsonl");
+  auto metrics = lines_of(log);
+  std::erase_if(metrics, [](const auto& line) { return line.contains("val_loss"); });
   EXPECT_EQ(metrics.back()["iter"], load_checkpoint(path).step - 1);
+}
+
+/// Nothing of an iteration that was begun remains, nor is what was done before it lost.
+TEST(Train, SavesWithoutWaitingForALongIteration) {
+  const Folder folder;
+  const std::string path = folder / "run/metrics.jsonl";
+  const Words same = {"--dropout", "0.2",          "--gradient-accumulation-steps",
+                      "10000",     "--batch-size", "64"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), same.begin(), same.end());
+    return more;
+  };
+  const Outcome outcome = test::in_child(
+      [&] {
+        return test::exec_program(tiny(folder / "run", with({"--max-iters", "1000"})));
+      },
+      [&](pid_t pid, int) {
+        for (int i = 0; i < 2000 && access(path.c_str(), F_OK) != 0; ++i) usleep(10'000);
+        usleep(100'000);
+        kill(pid, SIGINT);
+      });
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_THAT(outcome.err, HasSubstr("stopped after 0 iterations; --resume continues"));
+  const Checkpoint begun = load_checkpoint(folder / "run/model.safetensors");
+  const Checkpoint fresh = run(folder / "fresh", with({"--max-iters", "0"}));
+  expect_same(begun.model, fresh.model);
+  EXPECT_EQ(begun.generators, fresh.generators);
 }
 
 }  // namespace

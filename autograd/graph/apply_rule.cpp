@@ -44,7 +44,9 @@ void scatter(const ScatterRule& rule, const Node& node, std::size_t i, const Arr
   const Edge& edge = node.edges[i];
   Array into = sum ? std::move(*sum) : Array::zeros(edge.shape, edge.input->dtype);
   sum.reset();  // so that `into` is the only owner and is written in place
-  const std::optional<Array> before = Observer::innermost() ? std::optional(into) : std::nullopt;
+  bool wanted = false;
+  tell_observers([&](Observer& observer) { wanted = wanted || observer.wants_parts(); });
+  const std::optional<Array> before = wanted ? std::optional(into) : std::nullopt;
   rule(grad, into);
   check(node, i, into);
   if (before) {

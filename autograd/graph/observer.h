@@ -33,6 +33,8 @@ class Observer {
   virtual void returned(const Node&, std::size_t edge, const Array& grad, const Array& part) {
     (void)edge, (void)grad, (void)part;
   }
+  /// Whether returned() looks at parts: that of a rule that adds costs a copy.
+  virtual bool wants_parts() const { return true; }
 
   /// The newest observer of this thread; null in the common case.
   static Observer* innermost() { return innermost_; }

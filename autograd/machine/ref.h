@@ -6,9 +6,10 @@
 namespace autograd {
 
 /// A reference count inside the object that is counted: a handle is one pointer, and the object one
-/// block of memory (std::shared_ptr takes two pointers and often two blocks). It also has what std::shared_ptr cannot promise: `unique()` loads with acquire, so that
-/// a writer who finds itself alone also sees everything that the last other owner did. With
-/// use_count(), which loads relaxed, writing in place would race with that owner's last reads.
+/// block of memory (std::shared_ptr takes two pointers and often two blocks). It also has what
+/// std::shared_ptr cannot promise: `unique()` loads with acquire, so that a writer who finds itself
+/// alone also sees everything that the last other owner did. With use_count(), which loads relaxed,
+/// writing in place would race with that owner's last reads.
 class RefCounted {
  public:
   RefCounted() = default;

@@ -61,6 +61,7 @@ class StopBetweenOps final : public autograd::Observer {
   void arrived(const autograd::Node&, const autograd::Array&) override {
     cli::throw_if_interrupted();
   }
+  bool wants_parts() const override { return false; }
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <filesystem>
 
-#include <filesystem>
-
 #include "autograd/array/elementwise.h"
 #include "autograd/derivatives.h"
 #include "autograd/gradcheck/gradcheck.h"

@@ -174,9 +174,9 @@ void GradientComparison::compare(std::size_t k, Index index, double analytic,
   if (slope.kind == SlopeKind::flat) ++flat_;
   if (slope.kind == SlopeKind::undecided) {
     ++report_.undecided;
-    undecided_text_ = fmt::format(
-        "input {} at {}: analytic {:.3g}, numeric {:.3g}, of which rounding may be {:.3g}",
-        element.input, place(element), analytic, numeric, slope.numeric.noise);
+    undecided_text_ =
+        fmt::format("{} at {}: analytic {:.3g}, numeric {:.3g}, of which rounding may be {:.3g}",
+                    input_of(element), place(element), analytic, numeric, slope.numeric.noise);
     if (index >= 0) undecided_.emplace_back(k, index);
   }
   if (element.excess > 1) ++report_.wrong;
@@ -190,7 +190,7 @@ void GradientComparison::compare(std::size_t k, Index index, double analytic,
 void GradientComparison::note_kink(const GradcheckElement& element, const Slope& slope) {
   const bool outside = element.excess > 1;
   if (!kink_text_.empty() && !(outside && report_.wrong == 1)) return;
-  kink_text_ = fmt::format("kink within step of input {} at {}: analytic {:.10g} ", element.input,
+  kink_text_ = fmt::format("kink within step of {} at {}: analytic {:.10g} ", input_of(element),
                            place(element), element.analytic);
   if (slope.kind == SlopeKind::refined) {
     kink_text_ += fmt::format("agrees at the smaller step {:.0e}", slope.step);
@@ -198,6 +198,10 @@ void GradientComparison::note_kink(const GradcheckElement& element, const Slope&
     kink_text_ += fmt::format("lies {} the one-sided slopes {:.10g} and {:.10g}",
                               outside ? "outside" : "between", slope.left, slope.right);
   }
+}
+
+std::string GradientComparison::input_name(const GradcheckOptions& options, std::size_t k) {
+  return k < options.names.size() ? options.names[k] : fmt::format("input {}", k);
 }
 
 std::string GradientComparison::place(const GradcheckElement& element) const {
@@ -216,9 +220,9 @@ std::string GradientComparison::place(const GradcheckElement& element) const {
 std::string GradientComparison::wrong_text() const {
   const GradcheckElement& e = report_.worst;
   return fmt::format(
-      "gradient of input {} wrong at {}: analytic {:.10g}, numeric {:.10g}, absolute "
+      "gradient of {} wrong at {}: analytic {:.10g}, numeric {:.10g}, absolute "
       "error {:.2e}, relative error {:.2e}; {} of {} numbers wrong",
-      e.input, place(e), e.analytic, e.numeric, e.abs_error, e.rel_error, report_.wrong,
+      input_of(e), place(e), e.analytic, e.numeric, e.abs_error, e.rel_error, report_.wrong,
       report_.checked);
 }
 

@@ -39,6 +39,9 @@ class GradientComparison {
     const GradcheckOptions& options;
   };
 
+  /// What messages call input k.
+  static std::string input_name(const GradcheckOptions& options, std::size_t k);
+
   GradientComparison(const Setting& setting, Generator& generator)
       : setting_(setting), cotangent_(&setting_.cotangent), generator_(generator) {}
 
@@ -68,6 +71,9 @@ class GradientComparison {
   std::vector<Index> chosen_elements(Index numel);
   Difference along(std::function<void(double t)> move) const;
   std::string place(const GradcheckElement& element) const;
+  std::string input_of(const GradcheckElement& element) const {
+    return input_name(setting_.options, static_cast<std::size_t>(element.input));
+  }
 
   Setting setting_;
   const Array* cotangent_;

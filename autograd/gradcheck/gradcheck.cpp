@@ -21,7 +21,11 @@ void check_options(const GradcheckOptions& options) {
   }
 }
 
-void check_inputs(const std::vector<Tensor>& inputs) {
+std::string input_name(const GradcheckOptions& options, std::size_t k) {
+  return GradientComparison::input_name(options, k);
+}
+
+void check_inputs(const std::vector<Tensor>& inputs, const GradcheckOptions& options) {
   if (!grad_enabled()) fail<GraphError>("gradcheck: gradients are off here (NoGrad)");
   bool any = false;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -30,15 +34,15 @@ void check_inputs(const std::vector<Tensor>& inputs) {
     any = true;
     if (x.dtype() != DType::f64) {
       fail<DTypeError>(
-          "gradcheck: expected f64, got input {} in {}, whose rounding would drown the "
+          "gradcheck: expected f64, got {} in {}, whose rounding would drown the "
           "differences",
-          k, name(x.dtype()));
+          input_name(options, k), name(x.dtype()));
     }
     if (!x.is_leaf()) {
       fail<GraphError>(
-          "gradcheck: expected leaves, got input {}, a result of '{}'; "
+          "gradcheck: expected leaves, got {}, a result of '{}'; "
           "x.detach().requires_grad_() makes one",
-          k, x.op());
+          input_name(options, k), x.op());
     }
   }
   if (!any) fail<GraphError>("gradcheck: none of the {} inputs requires a gradient", inputs.size());
@@ -86,7 +90,7 @@ class Checker {
     }
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (!bit_equal(inputs_[k].data(), restore_.original(k))) {
-        return refuse(fmt::format("f changed its input {}", k));
+        return refuse(fmt::format("f changed {}", input_name(options_, k)));
       }
     }
     again_ = f_(inputs_);
@@ -113,8 +117,8 @@ class Checker {
       if (!bit_equal(gradients_[k], repeated[k]) || !bit_equal(gradients_[k], rebuilt[k])) {
         return refuse(
             fmt::format("backward is not deterministic: two runs differ in the gradient of "
-                        "input {}",
-                        k));
+                        "{}",
+                        input_name(options_, k)));
       }
     }
     return true;
@@ -139,9 +143,9 @@ class Checker {
       const Array& g = gradients[k];
       const Tensor& x = inputs_[k];
       if (!x.requires_grad() || (g.shape() == x.shape() && g.dtype() == x.dtype())) continue;
-      return refuse(fmt::format("gradient of input {}: expected {} {}, got {} {}", k,
-                                name(x.dtype()), x.shape().str(), name(g.dtype()),
-                                g.shape().str()));
+      return refuse(fmt::format("gradient of {}: expected {} {}, got {} {}",
+                                input_name(options_, k), name(x.dtype()), x.shape().str(),
+                                name(g.dtype()), g.shape().str()));
     }
     return true;
   }
@@ -234,14 +238,14 @@ class Checker {
 GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                           const GradcheckOptions& options) {
   check_options(options);
-  check_inputs(inputs);
+  check_inputs(inputs, options);
   return Checker(f, inputs, options).run(nullptr);
 }
 
 GradcheckReport gradcheck(const GradcheckFunction& f, const std::vector<Tensor>& inputs,
                           const ClaimedGradient& claimed, const GradcheckOptions& options) {
   check_options(options);
-  check_inputs(inputs);
+  check_inputs(inputs, options);
   return Checker(f, inputs, options).run(&claimed);
 }
 

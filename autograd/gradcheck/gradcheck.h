@@ -20,6 +20,7 @@ struct GradcheckOptions {
   Index max_elements = 512;    // an input with more is sampled
   std::uint64_t seed = 0;      // of the cotangent and the sample
   bool allow_vacuous = false;  // accept a function whose gradient is zero everywhere, or looks it
+  std::vector<std::string> names = {};  // of the inputs, for messages; else "input 0", "input 1"
 };
 
 /// Undecided is what could not be checked: f is flat, bit for bit, or whatever it does is lost in

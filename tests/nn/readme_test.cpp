@@ -7,6 +7,7 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops.h"
 #include "nn/dropout.h"
+#include "nn/gradcheck/gradcheck.h"
 #include "nn/io/save.h"
 #include "nn/linear.h"
 #include "nn/optim.h"
@@ -105,10 +106,8 @@ TEST(Readme, SavedLoopGoesOn) {
 
 TEST(Readme, LayerPassesGradcheck) {
   SwiGlu layer(4, 6, {.dtype = autograd::DType::f64});
-  std::vector<Tensor> inputs = layer.parameters();
-  inputs.push_back(autograd::randn({2, 3, 4}, autograd::DType::f64).requires_grad_());
-  const auto report =
-      autograd::gradcheck([&](const std::vector<Tensor>& in) { return layer(in.back()); }, inputs);
+  const Tensor x = autograd::randn({2, 3, 4}, autograd::DType::f64).requires_grad_();
+  const auto report = nn::gradcheck(layer, x);
   EXPECT_TRUE(report.ok) << report.message;
   EXPECT_EQ(layer.parameter_count(), 3 * 4 * 6 + 6 + 6 + 4);
 }

@@ -5,11 +5,13 @@ exec </dev/null # Nothing here asks a question. Under `run` stdout belongs to th
 
 usage="usage: ./bootstrap.sh run [OPTION...]   build the program and run: gradlab scaling OPTION...
        ./bootstrap.sh test              build everything and run all tests
+       ./bootstrap.sh page              build the playground, one page that works offline, and print its path
        ./bootstrap.sh ci                only install what .ci/run needs besides"
 
 build_packages=(g++ cmake ninja-build make libeigen3-dev libfmt-dev libcli11-dev nlohmann-json3-dev
                 libtomlplusplus-dev libutf8proc-dev libdnnl-dev)
 test_packages=(libgtest-dev libgmock-dev)
+page_packages=(g++ cmake ninja-build libeigen3-dev libfmt-dev nlohmann-json3-dev emscripten nodejs)
 ci_packages=(clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev)
 
 die() {
@@ -103,11 +105,20 @@ build() {
   [ $is_first = no ] || echo "build/release is $(du -sh build/release | cut -f1)" >&2
 }
 
+# build_page: the engine as WebAssembly, and the page around it.
+build_page() {
+  local is_first=yes
+  [ ! -e build/page/playground.html ] || is_first=no
+  quietly "Configuring" cmake --preset page
+  [ $is_first = no ] || echo "Compiling: about $((120 / $(nproc))) s on $(nproc) processors, if they are idle" >&2
+  quietly "Compiling" cmake --build --preset page
+}
+
 started_in=$PWD
 cd "$(dirname "$0")"
 [ "${1-}" = run ] || [ $# -le 1 ] || die "$1 takes no options"$'\n'"$usage"
 case "${1-}" in
-  run | test)
+  run | test | page)
     [ -w . ] || die "cannot write to $PWD, where build/ would be; build elsewhere:" \
                     "cmake -S $PWD -B BUILD -G Ninja && cmake --build BUILD"
     ;;
@@ -125,6 +136,13 @@ case "${1-}" in
     build release 400
     ctest --preset release
     ;;
+  page)
+    # npm may have come with another node than Debian's, which has it in a package of its own.
+    command -v npm >/dev/null || page_packages+=(npm)
+    install_missing "${page_packages[@]}"
+    build_page
+    echo "$PWD/build/page/playground.html"
+    ;;
   ci)
     install_missing "${build_packages[@]}" "${test_packages[@]}" "${ci_packages[@]}"
     ;;
@@ -132,6 +150,6 @@ case "${1-}" in
     echo "$usage"
     ;;
   *)
-    die "expected run or test, got ${1:-nothing}"$'\n'"$usage"
+    die "expected run, test or page, got ${1:-nothing}"$'\n'"$usage"
     ;;
 esac

@@ -74,14 +74,15 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   if (options.score_mod) scores = options.score_mod(scores);
   if (options.attn_bias.defined()) scores = with_bias(scores, options.attn_bias);
   const Tensor weights = weights_of(scores, options);
+  const Tensor kept = options.dropout ? (*options.dropout)(weights) : weights;
+  const Tensor out = matmul(kept, v);  // (..., T, E)
   if (AttentionTrace* trace = AttentionTrace::newest()) {
-    for (Tensor t : {q, k, v, scores, weights}) {
+    for (Tensor t : {q, k, v, scores, weights, kept, out}) {
       if (t.requires_grad()) t.retain_grad();
     }
-    trace->add({autograd::Scope::path(), q, k, v, scores, weights});
+    trace->add({autograd::Scope::path(), q, k, v, scores, weights, kept, out});
   }
-  const Tensor kept = options.dropout ? (*options.dropout)(weights) : weights;
-  return matmul(kept, v);  // (..., T, E)
+  return out;
 }
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,

@@ -22,6 +22,8 @@ struct TracedAttention {
   Tensor q, k, v;    // as given to attention(): one matrix per head
   Tensor scores;     // what softmax is given: scaled, and changed where the options say so
   Tensor weights;    // what softmax gives, before dropout; rows sum to one
+  Tensor kept;       // what multiplies v: the weights after dropout, or the same without
+  Tensor out;        // what attention() returns
 };
 
 /// While it lives, it keeps what every attention() call of this thread computes, first to last:

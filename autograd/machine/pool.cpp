@@ -10,7 +10,7 @@ namespace {
 
 // Sizes are rounded up to one of four steps per octave, from 64 bytes on, so at most a fifth of a
 // block is wasted.
-constexpr int kFirstOctave = 6, kOctaves = 30, kSteps = 4;
+constexpr int kFirstOctave = 6, kOctaves = sizeof(std::size_t) == 8 ? 30 : 24, kSteps = 4;
 constexpr std::size_t kLargest = std::size_t{1} << (kFirstOctave + kOctaves);
 constexpr std::size_t kMostCached = std::size_t{1} << 28;  // bytes of one thread
 constexpr bool kPools = !GRADLAB_ASAN;  // the sanitizer has to see every block end

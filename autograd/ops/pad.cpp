@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <limits>
 
 #include "autograd/array/layout.h"
 #include "autograd/ops.h"
@@ -17,7 +18,7 @@ Margins margins_of(const Shape& shape, std::span<const Index> pad) {
     fail<ShapeError>("pad: expected two numbers for each of up to {} dims of {}, got {}",
                      shape.rank(), shape.str(), pad.size());
   }
-  constexpr Index kMost = Index{1} << 60;
+  constexpr Index kMost = std::numeric_limits<Index>::max() / 8;  // their sums still fit
   Margins margins;
   for (int i = 0; i < dims; ++i) {
     const int axis = shape.rank() - 1 - i;

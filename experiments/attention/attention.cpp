@@ -26,13 +26,16 @@ class Attention : public Experiment {
 
  private:
   void fill_rows(const AttentionPass& pass, Report& report) const;
+  std::string loss_words() const;
   std::vector<std::string> notes(const AttentionPass& pass, const Run& run) const;
 
   LayerOptions layer_;
-  std::string text_, row_text_;
+  std::string text_, row_text_, loss_text_ = "random";
   std::optional<Index> seq_len_, head_;
-  bool step_ = false, backward_ = false;
+  bool step_ = false, backward_ = false, causal_ = false;
+  double dropout_ = 0;
 
+  Loss loss_;
   std::vector<std::string> tokens_;
   Index row_ = -1;
 };
@@ -49,7 +52,14 @@ void Attention::add_options(Options& options) {
   options.text("--row", row_text_, "query to explain, from 0: which keys it looks at, and why",
                "N");
   options.integer("--head", head_, 0, 65535, "head that --step and --row show, from 0 [0]");
+  options.toggle("--causal", causal_, "let a query see only the keys up to its own position");
+  options.number("--dropout", dropout_, 0, 1, "probability of dropping a weight, as in training");
   options.toggle("--backward", backward_, "show the gradients of weights and scores too");
+  options.text("--loss", loss_text_,
+               "what --backward takes the gradients of: random, a sum of the outputs with random "
+               "factors; row:N, those of position N alone; class:N, the cross-entropy of the "
+               "outputs against channel N",
+               "LOSS");
 }
 
 void Attention::validate(const Run& run) {
@@ -65,6 +75,16 @@ void Attention::validate(const Run& run) {
     throw UsageError(
         fmt::format("--head: expected less than --n-head {}, got {}", layer_.n_head, *head_));
   const auto last = static_cast<Index>(tokens_.size()) - 1;
+  try {
+    loss_ = Loss::parse(loss_text_);
+  } catch (const autograd::ValueError& error) {
+    throw UsageError(std::string("--") + error.what());
+  }
+  if (loss_.kind != Loss::Kind::random && !backward_)
+    throw UsageError(fmt::format("--loss {} needs --backward, which takes gradients", loss_text_));
+  const Index losses = loss_.kind == Loss::Kind::row ? last + 1 : layer_.n_embd;
+  if (loss_.kind != Loss::Kind::random && loss_.at >= losses)
+    throw UsageError(fmt::format("--loss: expected N in [0, {}], got {}", losses - 1, loss_text_));
   if (!row_text_.empty()) row_ = cli::parse_integer("--row", row_text_, 0, last);
 }
 
@@ -83,6 +103,23 @@ void Attention::fill_rows(const AttentionPass& pass, Report& report) const {
   }
 }
 
+std::string Attention::loss_words() const {
+  switch (loss_.kind) {
+    case Loss::Kind::row:
+      return fmt::format(
+          "The loss is sum(y * g) over position {} alone, with y the layer's output and g ~ N(0,1) "
+          "fixed by the seed.",
+          loss_.at);
+    case Loss::Kind::label:
+      return fmt::format(
+          "The loss is the mean cross-entropy of the layer's outputs, taken as logits, against "
+          "channel {}.",
+          loss_.at);
+    default:
+      return "The loss is sum(y * g), with y the layer's output and g ~ N(0,1) fixed by the seed.";
+  }
+}
+
 std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& run) const {
   std::vector<std::string> lines{fmt::format(
       "{}, C = {} channels, H = {} heads of D = {}, weights {}, scale {} = {}.",
@@ -98,9 +135,13 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& 
   lines.push_back(fmt::format("The largest weight: {} looks at {} in head {} with {}.",
                               title(top / T % T, tokens_, run), title(top % T, tokens_, run), head,
                               report::significant(pass.weights[top], 3)));
-  if (backward_)
-    lines.push_back(
-        "The loss is sum(y * g), with y the layer's output and g ~ N(0,1) fixed by the seed.");
+  if (backward_) lines.push_back(loss_words());
+  if (causal_) lines.push_back("Causal: a query sees no key after its own position.");
+  if (dropout_ > 0)
+    lines.push_back(fmt::format(
+        "Dropout: a weight is 0 with probability {0} where it meets the values, or else "
+        "divided by 1 - {0}; the maps show the weights before that.",
+        dropout_));
   if (pass.heads > kMaxMaps)
     lines.push_back(
         fmt::format("{} of {} heads are drawn; csv and json have them all.", kMaxMaps, pass.heads));
@@ -112,16 +153,20 @@ std::vector<std::string> Attention::notes(const AttentionPass& pass, const Run& 
 }
 
 Report Attention::run(const Run& run) {
-  const nn::MultiHeadAttentionOptions config = layer_.config(run.dtype);
+  nn::MultiHeadAttentionOptions config = layer_.config(run.dtype);
+  config.causal = causal_ ? nn::Causal::yes : nn::Causal::no;
+  config.dropout = dropout_;
   const auto T = static_cast<Index>(tokens_.size());
   const autograd::Tensor x = text_.empty()
                                  ? normals({T, layer_.n_embd}, run, key_of(run.seed, Draw::input))
                                  : embedded(tokens_, layer_.n_embd, run);
-  const AttentionPass pass = pass_of(config, x, backward_ ? Gradients::yes : Gradients::no, run);
+  const AttentionPass pass =
+      pass_of(config, x, backward_ ? Gradients::yes : Gradients::no, run, loss_);
   View view{.pass = pass,
             .tokens = tokens_,
             .run = run,
             .scale = config.scale.name(),
+            .causal = causal_,
             .head = head_.value_or(0),
             .row = row_};
   Report report;

@@ -1,9 +1,14 @@
 #include "experiments/attention/attention_pass.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "autograd/ops.h"
 #include "experiments/attention/draws.h"
 #include "experiments/measure/values.h"
 
@@ -78,15 +83,77 @@ GradientErrors gradient_errors(const AttentionPass& pass) {
   return worst;
 }
 
+/// N of "row:N", which starts with `kind`.
+std::optional<Index> number_after(std::string_view kind, std::string_view text) {
+  if (text.substr(0, kind.size()) != kind) return std::nullopt;
+  Index value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data() + kind.size(), end, value);
+  if (error != std::errc() || last != end || value < 0) return std::nullopt;
+  return value;
+}
+
+/// Of the layer that a pass goes through: its weights drop out, its output does not.
+void set_mode(nn::MultiHeadAttention& layer, double dropout) {
+  layer.eval();
+  if (dropout == 0) return;
+  for (const nn::NamedModule& m : layer.named_modules())
+    if (m.name == "attn_dropout") m.module->train();
+}
+
+void add_gradients(const nn::TracedAttention& trace, const Tensor& x, const Tensor& y,
+                   AttentionPass& pass) {
+  const auto read = [](const Tensor& t, std::vector<double>& out, const char* what) {
+    out = measure::doubles(t.grad());
+    measure::require_finite(out, what);
+  };
+  read(trace.scores, pass.d_scores, "attention: the gradients of the scores");
+  read(trace.weights, pass.d_weights, "attention: the gradients of the weights");
+  read(trace.kept, pass.d_kept, "attention: the gradients of the weights after dropout");
+  read(trace.q, pass.d_q, "attention: the gradients of the queries");
+  read(trace.k, pass.d_k, "attention: the gradients of the keys");
+  read(trace.v, pass.d_v, "attention: the gradients of the values");
+  read(trace.out, pass.d_heads_out, "attention: the gradients of the weighted values");
+  read(x, pass.d_x, "attention: the gradients of the input");
+  read(y, pass.d_out, "attention: the gradients of the output");
+}
+
 }  // namespace
 
+Loss Loss::parse(std::string_view text) {
+  if (text == "random") return {};
+  if (const auto at = number_after("row:", text)) return {Kind::row, *at};
+  if (const auto at = number_after("class:", text)) return {Kind::label, *at};
+  autograd::fail<autograd::ValueError>("loss: expected random, row:N or class:N, got '{}'", text);
+}
+
+std::string Loss::name() const {
+  if (kind == Kind::random) return "random";
+  return fmt::format("{}:{}", kind == Kind::row ? "row" : "class", at);
+}
+
+Tensor Loss::of(const Tensor& y, const Run& run) const {
+  const Index T = y.size(1), C = y.size(2), count = kind == Kind::row ? T : C;
+  if (kind != Kind::random && at >= count)
+    autograd::fail<autograd::ValueError>("loss: expected {}:N with N in [0, {}], got {}",
+                                         kind == Kind::row ? "row" : "class", count - 1, name());
+  if (kind == Kind::label)
+    return cross_entropy(y.reshape({T, C}),
+                         autograd::from_values(std::vector<std::int64_t>(T, at)));
+  const Tensor g = normals(y.shape(), run, key_of(run.seed, Draw::cotangent));
+  if (kind == Kind::row) return (y.narrow(1, at, 1) * g.narrow(1, at, 1)).sum();
+  return (y * g).sum();
+}
+
 AttentionPass pass_of(const nn::MultiHeadAttentionOptions& config, const Tensor& x,
-                      Gradients gradients, const Run& run) {
+                      Gradients gradients, const Run& run, const Loss& loss) {
   nn::Generator generator(run.seed);
   nn::MultiHeadAttention layer(config, generator);
-  layer.eval();
+  set_mode(layer, config.dropout);
+  Tensor input(x.data());
+  if (gradients == Gradients::yes) input.requires_grad_();
   const nn::AttentionTrace traces;
-  const Tensor y = layer(x.unsqueeze(0));
+  Tensor y = layer(input.unsqueeze(0));
   const nn::TracedAttention& trace = traces[0];
   AttentionPass pass{.heads = config.n_head,
                      .tokens = x.size(0),
@@ -96,16 +163,19 @@ AttentionPass pass_of(const nn::MultiHeadAttentionOptions& config, const Tensor&
                      .k = measure::doubles(trace.k),
                      .v = measure::doubles(trace.v),
                      .scores = measure::doubles(trace.scores),
-                     .weights = measure::doubles(trace.weights)};
+                     .weights = measure::doubles(trace.weights),
+                     .kept = measure::doubles(trace.kept),
+                     .heads_out = measure::doubles(trace.out),
+                     .x = measure::doubles(x),
+                     .out = measure::doubles(y),
+                     .qkv_weight = measure::doubles(layer.parameter("qkv.weight")),
+                     .proj_weight = measure::doubles(layer.parameter("proj.weight"))};
   measure::require_finite(pass.scores, "attention: the scores");
   measure::require_finite(pass.weights, "attention: the weights");
   if (gradients == Gradients::yes) {
-    const Tensor g = normals(y.shape(), run, key_of(run.seed, Draw::cotangent));
-    (y * g).sum().backward();
-    pass.d_scores = measure::doubles(trace.scores.grad());
-    pass.d_weights = measure::doubles(trace.weights.grad());
-    measure::require_finite(pass.d_scores, "attention: the gradients of the scores");
-    measure::require_finite(pass.d_weights, "attention: the gradients of the weights");
+    y.retain_grad();
+    loss.of(y, run).backward();
+    add_gradients(trace, input, y, pass);
   }
   return pass;
 }

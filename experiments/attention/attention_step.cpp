@@ -36,11 +36,12 @@ Steps steps_of(const View& view) {
               .v = pass.head(pass.v, view.head),
               .out = std::vector<double>(static_cast<std::size_t>(T * D))};
   const auto q = pass.head(pass.q, view.head), k = pass.head(pass.k, view.head);
+  const auto kept = pass.head(pass.kept, view.head);
   for (Index i = 0; i < T; ++i)
     for (Index j = 0; j < T; ++j)
       for (Index c = 0; c < D; ++c) {
         steps.raw[i * T + j] += q[i * D + c] * k[j * D + c];
-        steps.out[i * D + c] += steps.p[i * T + j] * steps.v[j * D + c];
+        steps.out[i * D + c] += kept[i * T + j] * steps.v[j * D + c];
       }
   for (Index j = 0; j < T; ++j) steps.keys.push_back(j);
   std::ranges::stable_sort(steps.keys, [&](Index a, Index b) {
@@ -81,15 +82,17 @@ std::string drawn(const Steps& steps, std::vector<double> values, Index columns,
 std::string row_table(const Steps& steps) {
   const Index T = steps.view.pass.tokens, i = steps.view.row;
   const auto scaled = steps.scaled.subspan(i * T, T);
-  const double top = std::ranges::max(scaled);
+  const Index seen = steps.view.causal ? i + 1 : T;
+  const double top = std::ranges::max(scaled.first(seen));
   double sum = 0;
-  for (const double s : scaled) sum += std::exp(s - top);
+  for (const double s : scaled.first(seen)) sum += std::exp(s - top);
   Report table;
   table.columns = {{"", "key"},  {"", "q.k"},          {"", "scaled"},
                    {"", "mask"}, {"", "exp(s - max)"}, {"", "weight"}};
   for (const Index j : steps.keys)
-    table.rows.push_back({steps.view.title(j), steps.raw[i * T + j], scaled[j], std::string("seen"),
-                          std::exp(scaled[j] - top), steps.p[i * T + j]});
+    table.rows.push_back({steps.view.title(j), steps.raw[i * T + j], scaled[j],
+                          std::string(j < seen ? "seen" : "hidden"),
+                          j < seen ? std::exp(scaled[j] - top) : 0, steps.p[i * T + j]});
   return fmt::format("{}exp(s - max) sums to {} over the row\n",
                      report::to_table(table, {.color = steps.view.run.color}),
                      report::significant(sum, 3));
@@ -102,8 +105,9 @@ std::string value_table(const Steps& steps) {
   Report table;
   table.columns = {{"", "key"}, {"", "weight"}};
   for (Index c = 0; c < channels; ++c) table.columns.push_back({"", fmt::format("v[{}]", c)});
+  const auto kept = steps.view.pass.head(steps.view.pass.kept, steps.view.head);
   for (const Index j : steps.keys) {
-    std::vector<Value> row{steps.view.title(j), steps.p[i * T + j]};
+    std::vector<Value> row{steps.view.title(j), kept[i * T + j]};
     for (Index c = 0; c < channels; ++c) row.emplace_back(steps.v[j * D + c]);
     table.rows.push_back(std::move(row));
   }
@@ -137,7 +141,9 @@ std::string step_figure(const View& view) {
   out += drawn(steps, steps.raw, T, report::Hues::diverging);
   out += fmt::format("\n2. Scale: times {} ({}): {}\n", report::significant(pass.factor, 3),
                      view.scale, range_of(steps.scaled));
-  out += "\n3. No mask: every position sees every other (a causal mask would hide j > i)\n";
+  out += view.causal
+             ? "\n3. Causal mask: position i sees the keys up to i, and none of j > i\n"
+             : "\n3. No mask: every position sees every other (a causal mask would hide j > i)\n";
   out += "\n4. Softmax of each row: its weights, which sum to 1\n";
   out += drawn(steps, {steps.p.begin(), steps.p.end()}, T, report::Hues::sequential);
   out += fmt::format("\nRow {}{}\n{}", view.title(view.row), few, row_table(steps));

@@ -14,8 +14,9 @@ struct View {
   const std::vector<std::string>& tokens;
   const Run& run;
   std::string scale;  // the written form
-  Index head = 0;     // whose rows and steps are shown
-  Index row = -1;     // the marked query; none if negative
+  bool causal = false;
+  Index head = 0;  // whose rows and steps are shown
+  Index row = -1;  // the marked query; none if negative
 
   std::string title(Index query) const;  // "3 mat"
 };

@@ -25,7 +25,7 @@ double map_distance(std::span<const double> weights, Index heads, Index T) {
   for (Index ij = 0; ij < T * T; ++ij) {
     for (Index h = 0; h < heads; ++h) cell[h] = weights[h * T * T + ij];
     // For sorted values the differences of all pairs add up to sum_h (2 h - H + 1) x_h.
-    std::ranges::sort(cell);
+    std::sort(cell.begin(), cell.end());
     for (Index h = 0; h < heads; ++h) sum += static_cast<double>(2 * h - heads + 1) * cell[h];
   }
   const double pairs = static_cast<double>(heads) * static_cast<double>(heads - 1) / 2;

@@ -92,8 +92,8 @@ Heads::Projected Heads::projected(const Run& run) const {
   const autograd::NoGrad no_grad;
   const nn::AttentionTrace trace;
   layer(normals({1, map_len_, layer_.n_embd}, run, key_of(run.seed, Draw::input)));
-  const auto& [path, q, k, v, scores, weights] = trace[0];
-  return {q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)};
+  const nn::TracedAttention& seen = trace[0];
+  return {seen.q.transpose(1, 2), seen.k.transpose(1, 2), seen.v.transpose(1, 2)};
 }
 
 Split Heads::split(Index heads, const Projected& all, const Run& run) const {

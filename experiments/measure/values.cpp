@@ -25,7 +25,7 @@ double largest(std::span<const double> values) {
 }
 
 void require_finite(std::span<const double> values, const char* what) {
-  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); }))
+  if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); }))
     throw autograd::NumericError(
         fmt::format("{} are not finite; try a smaller --scale or --n-embd", what));
 }

@@ -11,8 +11,12 @@ namespace experiments::report {
 std::string shortest(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+#ifdef __cpp_lib_to_chars
   char buffer[32];
   std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+#else  // clang 14's library: the same digits, though other numbers get an exponent
+  std::string text = fmt::format("{}", value);
+#endif
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

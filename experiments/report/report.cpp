@@ -34,7 +34,7 @@ std::string failure(const Report& report) {
   std::vector<std::string> failed;
   for (const Check& check : report.checks)
     if (has_failed(check)) failed.push_back(printable(check.name));
-  const auto held = std::ranges::count_if(report.checks, can_fail);
+  const auto held = std::count_if(report.checks.begin(), report.checks.end(), can_fail);
   if (!report.failed && failed.empty()) return "";
   if (!report.failure.empty()) return report.failure;
   if (failed.empty()) return "the run did not find what it should";

@@ -20,7 +20,7 @@ std::vector<std::string> lines_of(std::string text, std::size_t width) {
     if (text[i] == ' ' && (text[i + 1] == '%' || text[i + 1] == 'C')) text[i] = kGlue;
   }
   std::vector<std::string> lines = report::wrapped(text, width);
-  for (std::string& line : lines) std::ranges::replace(line, kGlue, ' ');
+  for (std::string& line : lines) std::replace(line.begin(), line.end(), kGlue, ' ');
   return lines;
 }
 

@@ -98,7 +98,8 @@ InitialAttention run_initial(std::uint64_t seed, DType dtype, const nn::Scale& s
     entropy.push_back(stats.entropy);
     p_max.push_back(stats.p_max);
   }
-  const auto saturated = std::ranges::count_if(p_max, [](double p) { return p > 0.9999; });
+  const auto saturated =
+      std::count_if(p_max.begin(), p_max.end(), [](double p) { return p > 0.9999; });
   return {.rows = static_cast<Index>(p_max.size()),
           .score_std = measure::summarize(scores.read<double>()).rms,
           .entropy_norm = measure::mean(entropy) / std::log(static_cast<double>(T)),

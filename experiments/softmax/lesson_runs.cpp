@@ -21,17 +21,18 @@ constexpr Index kRunsPerWave = 512;  // runs between two calls of progress
 // Reads one run: T x T scores, the weights as printed and ours.
 void measure_run(Values scores, Values naive, Values ours, std::size_t run, CodeRuns& out) {
   constexpr auto T = static_cast<std::size_t>(kTokens);
-  const auto [low, high] = std::ranges::minmax(scores);
+  const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
   double squares = 0;
   for (const double s : scores) squares += s * s;
-  out.score_min[run] = low;
-  out.score_max[run] = high;
+  out.score_min[run] = *low;
+  out.score_max[run] = *high;
   out.score_square[run] = squares / static_cast<double>(scores.size());
   out.printed_entropy[run] = printed_entropy(naive.first(T));
   for (std::size_t i = 0; i < T; ++i) {
     const Values p = ours.subspan(i * T, T);
     const RowStats stats = row_stats(scores.subspan(i * T, T), p);
-    const std::size_t top = static_cast<std::size_t>(std::ranges::max_element(p) - p.begin());
+    const std::size_t top =
+        static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
     double rest = 0;  // 1 - p without cancellation
     for (std::size_t j = 0; j < T; ++j) rest += j == top ? 0 : p[j];
     out.entropy[run * T + i] = stats.entropy;
@@ -67,7 +68,8 @@ CodeRuns::CodeRuns(const Setting& setting) {
 double CodeRuns::score_std() const { return std::sqrt(measure::mean(score_square)); }
 
 double CodeRuns::nan_share() const {
-  const auto nans = std::ranges::count_if(printed_entropy, [](double h) { return std::isnan(h); });
+  const auto nans = std::count_if(printed_entropy.begin(), printed_entropy.end(),
+                                  [](double h) { return std::isnan(h); });
   return static_cast<double>(nans) / static_cast<double>(printed_entropy.size());
 }
 

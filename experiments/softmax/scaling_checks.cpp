@@ -139,8 +139,8 @@ Cell make_cell(const Setting& setting, const nn::Scale& scale, const Samples& sa
   cell.dk = measure::summarize(samples.dk);
   cell.dv = measure::summarize(samples.dv);
   cell.step = measure::summarize(samples.step);
-  const auto dead =
-      std::ranges::count_if(samples.jacobian, [](double j) { return j < measure::kDeadJacobian; });
+  const auto dead = std::count_if(samples.jacobian.begin(), samples.jacobian.end(),
+                                  [](double j) { return j < measure::kDeadJacobian; });
   cell.dead_rows = static_cast<double>(dead) / static_cast<double>(setting.rows());
   std::vector<double> steps = samples.step;
   cell.step_p99 = measure::quantile(steps, 0.99);
@@ -214,14 +214,15 @@ std::vector<report::Check> condensed(const std::vector<CellCheck>& all) {
       return group[0]->scale == c.scale && group[0]->check.name == c.check.name &&
              group[0]->check.kind == c.check.kind;
     };
-    const auto found = std::ranges::find_if(groups, same);
+    const auto found = std::find_if(groups.begin(), groups.end(), same);
     if (found == groups.end()) groups.push_back({&c});
     else found->push_back(&c);
   }
   std::vector<report::Check> shown;
   for (const auto& group : groups) {
-    const auto worst =
-        std::ranges::max_element(group, {}, [](const CellCheck* c) { return strain(*c); });
+    const auto worst = std::max_element(
+        group.begin(), group.end(),
+        [](const CellCheck* a, const CellCheck* b) { return strain(*a) < strain(*b); });
     const auto before = shown.size();
     for (const CellCheck* c : group) {
       if (!c->check.ok) shown.push_back(named(*c));

@@ -32,7 +32,8 @@ Tensor stack(const Setting& setting, Index count, const Shape& each, const Draw&
       autograd::parallel_for(count, 1, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i) {
           const Array one = draw(i);
-          std::ranges::copy(one.read<T>(), out.begin() + i * each.numel());
+          const auto from = one.read<T>();
+          std::copy(from.begin(), from.end(), out.begin() + i * each.numel());
         }
       });
     }));

@@ -49,7 +49,8 @@ struct Row {
 
 // The row of softmax(sigma z); z need not be sorted.
 Row reference_row(std::span<const double> z, double sigma, std::vector<double>& e) {
-  const double edge = sigma < 0 ? *std::ranges::min_element(z) : *std::ranges::max_element(z);
+  const double edge =
+      sigma < 0 ? *std::min_element(z.begin(), z.end()) : *std::max_element(z.begin(), z.end());
   bool top_seen = false;
   double others = 0, moment = 0;  // relative to the largest: sum e_i, sum e_i ln e_i
   for (std::size_t i = 0; i < z.size(); ++i) {

@@ -75,22 +75,21 @@ void measure_row(const View<T>& view, double a, Index i, std::size_t row, Sample
   out.ds[row] = measure::norm(view.ds.row(i));
   out.dq[row] = measure::norm(view.dq.row(i));
   out.step[row] = std::abs(a) * measure::norm(view.step.row(i));
-  const double all = norm_about_mean(view.dp.row(i));
-  out.gain[row] = all == 0 ? 0 : out.ds[row] / all;
+  out.gain[row] = gain(view.ds.row(i), view.dp.row(i));
 }
 
 template <class T>
 void measure_scores(const View<T>& view, std::size_t trial, Samples& out) {
   const std::size_t count = static_cast<std::size_t>(view.scores.rows * view.scores.width);
   const std::span<const T> scores{view.scores.data, count};
-  const auto [low, high] = std::ranges::minmax(scores);
+  const auto [low, high] = std::minmax_element(scores.begin(), scores.end());
   double sum = 0, squares = 0;
   for (const T s : scores) {
     sum += static_cast<double>(s);
     squares += static_cast<double>(s) * static_cast<double>(s);
   }
-  out.score_min[trial] = static_cast<double>(low);
-  out.score_max[trial] = static_cast<double>(high);
+  out.score_min[trial] = static_cast<double>(*low);
+  out.score_max[trial] = static_cast<double>(*high);
   out.score_mean[trial] = sum / static_cast<double>(count);
   out.score_square[trial] = squares / static_cast<double>(count);
 }
@@ -98,10 +97,19 @@ void measure_scores(const View<T>& view, std::size_t trial, Samples& out) {
 }  // namespace
 
 template <class T>
+double gain(std::span<const T> ds, std::span<const T> dp) {
+  const double all = norm_about_mean(dp);
+  return all == 0 ? 0 : measure::norm(ds) / all;
+}
+
+template double gain<float>(std::span<const float>, std::span<const float>);
+template double gain<double>(std::span<const double>, std::span<const double>);
+
+template <class T>
 RowStats row_stats(std::span<const T> scores, std::span<const T> weights) {
   const std::size_t n = scores.size();
   const std::size_t top =
-      static_cast<std::size_t>(std::ranges::max_element(weights) - weights.begin());
+      static_cast<std::size_t>(std::max_element(weights.begin(), weights.end()) - weights.begin());
   const auto top_score = static_cast<double>(scores[top]),
              p_max = static_cast<double>(weights[top]);
   double rest = 0, spread = 0;  // sum of the other weights; sum p_i (s_max - s_i)

@@ -38,7 +38,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes);  // IoError, here and below
-  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
   /// Call it once. Errors of closing the file and syncing its folder come when it is in place.
   void commit();
 

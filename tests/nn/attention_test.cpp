@@ -81,18 +81,40 @@ TEST(Attention, TraceHoldsTheStepsAndTheirGradients) {
   EXPECT_EQ(trace.scores.shape(), (Shape{2, 3, 4}));
   EXPECT_TRUE(is_close(trace.scores, matmul(q, k.transpose(1, 2)) / 5.0, 1e-15));
   EXPECT_TRUE(same_bits(trace.weights, softmax(trace.scores, -1)));
+  EXPECT_TRUE(same_bits(trace.kept, trace.weights));
   EXPECT_TRUE(same_bits(matmul(trace.weights, v), y));
+  EXPECT_TRUE(same_bits(trace.out, y));
 
   const Tensor g = draw(y.shape());
   y.backward(g);
   const Tensor dw = matmul(g, v.detach().transpose(1, 2)), w = trace.weights.detach();
   const Tensor ds = w * (dw - (w * dw).sum({-1}, autograd::KeepDim::yes));
+  EXPECT_TRUE(same_bits(trace.out.grad(), g));
   EXPECT_TRUE(is_close(trace.weights.grad(), dw, 1e-14));
   EXPECT_TRUE(is_close(trace.scores.grad(), ds, 1e-14));
   EXPECT_TRUE(is_close(trace.q.grad(), matmul(ds, k.detach()) / 5.0, 1e-14));
   EXPECT_TRUE(is_close(trace.k.grad(), matmul(ds.transpose(1, 2), q.detach()) / 5.0, 1e-14));
   EXPECT_TRUE(is_close(trace.v.grad(), matmul(w.transpose(1, 2), g), 1e-14));
   EXPECT_TRUE(same_bits(trace.q.grad(), q.grad()));
+}
+
+TEST(Attention, TraceHoldsTheWeightsThatDropoutKept) {
+  Tensor q = draw({6, 5});
+  q.requires_grad_();
+  const Tensor k = draw({7, 5}), v = draw({7, 4});
+  Generator generator(3);
+  Dropout dropout(0.5, generator);
+  const AttentionTrace calls;
+  const Tensor y = attention(q, k, v, {.dropout = &dropout});
+  const TracedAttention& trace = calls[0];
+  EXPECT_FALSE(same_bits(trace.kept, trace.weights));
+  EXPECT_TRUE(same_bits(matmul(trace.kept, v), y));
+  const Tensor g = draw(y.shape());
+  y.backward(g);
+  const Tensor through = matmul(g, v.transpose(0, 1)),
+               factor = trace.kept.detach() / trace.weights.detach();
+  EXPECT_TRUE(is_close(trace.kept.grad(), through, 1e-14));
+  EXPECT_TRUE(is_close(trace.weights.grad(), through * factor, 1e-14));
 }
 
 TEST(Attention, TraceOfConstantsHasNoGradients) {

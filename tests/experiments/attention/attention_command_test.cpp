@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops.h"
 #include "experiments/attention/attention_pass.h"
 #include "experiments/attention/draws.h"
+#include "experiments/measure/values.h"
 #include "experiments/report/text.h"
 #include "tests/experiments/run.h"
 
@@ -74,6 +76,82 @@ TEST(AttentionCommand, TheGradientsAreThoseOfTheLoss) {
   };
   for (Index cell = 0; cell < 9; ++cell)
     EXPECT_NEAR(pass.d_scores[cell], (loss(cell, 1e-5) - loss(cell, -1e-5)) / 2e-5, 1e-8);
+}
+
+/// The same for the other losses, with a mask: of one position, and cross-entropy in plain loops.
+TEST(AttentionCommand, TheGradientsAreThoseOfTheLossThatIsAskedFor) {
+  const experiments::Run run;
+  const nn::MultiHeadAttentionOptions config{.n_embd = 4,
+                                             .n_head = 1,
+                                             .causal = nn::Causal::yes,
+                                             .init = nn::Init::unit,
+                                             .dtype = run.dtype};
+  const autograd::Tensor x = normals({3, 4}, run, key_of(0, Draw::input));
+  nn::Generator generator(run.seed);
+  nn::MultiHeadAttention layer(config, generator);
+  const auto loss = [&](const Loss& which, const autograd::Tensor& input) {
+    const std::vector<double> y = measure::doubles(layer(input.unsqueeze(0)));
+    const std::vector<double> g =
+        measure::doubles(normals({3, 4}, run, key_of(0, Draw::cotangent)));
+    double sum = 0;
+    for (Index i = 0; i < 3; ++i) {
+      double exps = 0;
+      for (Index c = 0; c < 4; ++c) {
+        if (which.kind == Loss::Kind::row && i == which.at) sum += y[i * 4 + c] * g[i * 4 + c];
+        exps += std::exp(y[i * 4 + c]);
+      }
+      if (which.kind == Loss::Kind::label) sum += (std::log(exps) - y[i * 4 + which.at]) / 3;
+    }
+    return sum;
+  };
+  for (const Loss& which : {Loss{Loss::Kind::row, 1}, Loss{Loss::Kind::label, 2}}) {
+    const AttentionPass pass = pass_of(config, x, Gradients::yes, run, which);
+    for (Index cell = 0; cell < 12; ++cell) {
+      const auto moved = [&](double delta) {
+        std::vector<double> values = pass.x;
+        values[cell] += delta;
+        return loss(which, autograd::from_values<double>(values, {3, 4}));
+      };
+      EXPECT_NEAR(pass.d_x[cell], (moved(1e-5) - moved(-1e-5)) / 2e-5, 1e-8) << which.name();
+    }
+  }
+}
+
+TEST(AttentionCommand, ACausalQuerySeesNoLaterKey) {
+  const json rows = rows_of({"--seq-len", "5", "--causal", "--backward", "--loss", "row:2"});
+  for (const json& row : rows) {
+    const bool later = row["key"] > row["query"];
+    EXPECT_EQ(row["weight"] == 0.0, later) << row;
+    const bool reached = row["query"] == 2 && !later;  // by the loss of position 2
+    EXPECT_EQ(row["d_score"] != 0.0, reached) << row;
+  }
+  const std::string out = attention({"--causal", "--step", "--row", "1"}).out;
+  EXPECT_THAT(out, HasSubstr("3. Causal mask: position i sees the keys up to i"));
+  EXPECT_THAT(out, HasSubstr("hidden"));
+}
+
+TEST(AttentionCommand, DropoutDropsAShareOfTheGradients) {
+  const json rows = rows_of({"--seq-len", "32", "--dropout", "0.25", "--backward"});
+  double dropped = 0;
+  for (const json& row : rows) {
+    EXPECT_GT(row["weight"], 0.0);  // before dropout
+    dropped += row["d_weight"] == 0.0;
+  }
+  EXPECT_NEAR(dropped / 4096, 0.25, 4 * std::sqrt(0.25 * 0.75 / 4096));
+}
+
+TEST(AttentionCommand, SaysWhatIsWrongWithALoss) {
+  const auto error = [](Words words) {
+    const Outcome outcome = attention(std::move(words));
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  EXPECT_THAT(error({"--backward", "--loss", "row:x"}),
+              HasSubstr("--loss: expected random, row:N or class:N, got 'row:x'"));
+  EXPECT_THAT(error({"--backward", "--loss", "row:8"}),
+              HasSubstr("--loss: expected N in [0, 7], got row:8"));
+  EXPECT_THAT(error({"--loss", "class:1"}), HasSubstr("needs --backward"));
+  EXPECT_EQ(Loss::parse("class:12").name(), "class:12");
 }
 
 TEST(AttentionCommand, TheChecksHaveTeeth) {

@@ -56,7 +56,8 @@ TEST(Help, NamesTheUnitOfEveryNumber) {
                                     "runs",           "trials",
                                     "threads",        "the input position",
                                     "head of",        "the size d",
-                                    "random numbers", "sizes s"};
+                                    "random numbers", "sizes s",
+                                    "probability"};
   for (const char* name : {"attention", "gradcheck", "heads", "info", "lesson", "overflow", "reach",
                            "scaling", "variance"}) {
     const auto entry = std::ranges::find(registry(), std::string_view(name), &Entry::name);

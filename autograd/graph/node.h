@@ -73,8 +73,8 @@ struct Node : RefCounted {
 };
 
 /// While it lives, no other thread runs or drops the rules of the node, or touches its gradient.
-/// A lock a node, as passes over graphs that share no more than leaves must not wait for each
-/// other.
+/// One lock per node, so that passes that share only leaves do not wait for each other. Not
+/// recursive: a rule must not run backward through its own node.
 class NodeLock {
  public:
   enum class Reach { others, own };  // own: nobody else holds the node, so there is no need to lock
